@@ -206,8 +206,8 @@ class Rooms:
         body = await self._api.call("GET", "joined_rooms")
         joined = [room for room in items(body, "joined_rooms")
                   if isinstance(room, str)]
-        known = [room for room in items(await self._load_direct(), user)
-                 if room in joined]
+        direct = items(await self._load_direct(), user)
+        known = [room for room in joined if room in direct]
         for room in [*reversed(known), *joined[:_MOST_SCANNED]]:
             if await self._is_ours(room, me.user_id, user,
                                    may_wait=room in known):

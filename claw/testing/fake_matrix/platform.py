@@ -28,7 +28,8 @@ _MOST_TIMELINE = 100
 class FakeMatrix(FakeServer):
     """The homeserver, running inside a `with` block; alice and the bot are
     in ROOM. `sends` are (room, event) of the bot in order, `calls` what was
-    asked for. `wedged`: every sync hangs."""
+    asked for. `wedged`: every sync hangs. `first_place`: where a first
+    sync stands (None: now)."""
 
     def __init__(self, token: str = TOKEN, *, port: int = 0,
                  latency_s: float = 0.0) -> None:
@@ -38,6 +39,7 @@ class FakeMatrix(FakeServer):
         self.syncs = 0
         self.since = 0  # what the bot has confirmed
         self.wedged = False
+        self.first_place: int | None = None
         self.typing: dict[str, bool] = {}
         self.receipts: dict[str, str] = {}
         self.keys: dict[tuple[str, str], tuple[float, str]] = {}
@@ -216,12 +218,13 @@ class FakeMatrix(FakeServer):
         only = json.loads(query.get("filter", "{}"))
         deadline = time.monotonic() + int(query.get("timeout", 0)) / 1000
         while True:
-            while self.wedged:
-                await asyncio.sleep(_LOOK_S)
             with self._changed:
-                found = self._news(since, only)
                 at = self.world.at
-            if found or since is None or time.monotonic() >= deadline:
+                if since is None and self.first_place is not None:
+                    at = self.first_place
+                found = self._news(since, only) if at != since else {}
+            if not self.wedged and (found or since is None
+                                    or time.monotonic() >= deadline):
                 return _reply({"next_batch": f"s{at}", "rooms": found})
             await asyncio.sleep(_LOOK_S)
 
@@ -231,6 +234,8 @@ class FakeMatrix(FakeServer):
         kinds = timeline.get("types")
         found: Json = {}
         for room in self.world.rooms.values():
+            if since is not None and room.events[-1][0] <= since:
+                continue
             membership = room.membership(BOT)
             own = next((at for at, event in reversed(room.events)
                         if isinstance(event, dict)
@@ -239,8 +244,7 @@ class FakeMatrix(FakeServer):
                 found.setdefault("invite", {})[room.room_id] = {
                     "invite_state": {"events": [
                         room.state["m.room.member", BOT]]}}
-            elif membership == "join" and (
-                    since is None or room.events[-1][0] > since):
+            elif membership == "join":
                 found.setdefault("join", {})[room.room_id] = self._joined(
                     room, since, own, kinds, limit)
             elif membership == "leave" and own > (since or 0):

@@ -7,7 +7,7 @@ import pytest
 
 from claw.channels.matrix import MatrixChannel, MatrixSettings
 from claw.core.channel import ChannelDeps, Marks, SendMessage
-from claw.testing.fake_matrix import ALICE, ROOM, FakeMatrix
+from claw.testing.fake_matrix import ALICE, BOT, ROOM, FakeMatrix
 
 
 class KeepingInbox:
@@ -81,9 +81,8 @@ class Account:
             task = asyncio.create_task(channel.listen(self.inbox))
             self.listener = task
             try:
-                await self.platform.until(lambda: task.done() or any(
-                    key.startswith("since") and self.marks.get(key)
-                    for key in self.marks.keys()))
+                await self.platform.until(lambda: task.done() or bool(
+                    self.marks.get(f"since {BOT}")))
                 yield channel
             finally:
                 if task.done() and not task.cancelled():
