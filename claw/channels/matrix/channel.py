@@ -57,6 +57,7 @@ such; for a heading write a bold line, never #.
                  sync_s: float = 30.0) -> None:
         from claw.channels.matrix.api import MatrixApi, Me
         from claw.channels.matrix.drafts import Drafts
+        from claw.channels.matrix.encryption import Encryption
         from claw.channels.matrix.history import History
         from claw.channels.matrix.intake import Intake
         from claw.channels.matrix.outgoing import Sender
@@ -70,16 +71,22 @@ such; for a heading write a bold line, never #.
             sync_s=sync_s, me=Me(settings.user_id, settings.device_id)
             if settings.user_id else None, proxy_url=settings.proxy_url,
             transport=transport, sleep=sleep, clock=clock)
-        self._rooms = Rooms(self._api, deps.log, settings.room_id)
-        self._sender = Sender(self._api, self._rooms, deps, settings.room_id)
+        self._rooms = Rooms(self._api, deps.marks, deps.log,
+                            settings.room_id)
+        self._encryption = Encryption(
+            self._api, self._rooms, deps.workspace / "state" / "matrix",
+            deps.marks, deps.log)
+        self._sender = Sender(self._api, self._rooms, self._encryption, deps,
+                              settings.room_id)
         self._drafts = Drafts(self._sender, self._rooms, clock)
         self._signs = Signs(self._api, self._rooms)
         self._intake = Intake(settings, deps, self._api, self._rooms,
-                              clock=clock)
+                              self._encryption, self._sender, clock=clock)
         history = History(self._api, deps.log)
         self._finder = Finder(self._api, self._rooms, history)
-        self._syncer = Syncer(self._api, self._intake, self._rooms, history,
-                              deps.marks, deps.log, settings.rooms)
+        self._syncer = Syncer(self._api, self._intake, self._rooms,
+                              self._encryption, history, deps.marks,
+                              deps.log, settings.rooms)
 
     @property
     def poll_time_s(self) -> float:
@@ -90,6 +97,7 @@ such; for a heading write a bold line, never #.
         return f"matrix:{self._api.account}"
 
     async def aclose(self) -> None:
+        self._encryption.close()
         await self._api.aclose()
 
     # -- receiving and sending

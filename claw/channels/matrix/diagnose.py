@@ -2,22 +2,22 @@
 doctor matrix`. Nothing here receives or writes.
 """
 
-from importlib.util import find_spec
 from typing import Any
 from urllib.parse import urlsplit
 
 from claw.channels.access import AllowList
 from claw.channels.matrix.api import MatrixApi, is_address, read_body
 from claw.channels.matrix.events import items, table, text
+from claw.channels.matrix.machine import EXTRA, is_installed
 from claw.channels.matrix.rooms import Rooms
 from claw.channels.probe import probe
 from claw.core.abilities import Finding
 from claw.core.errors import ClawError, RequestRefusedError
+from claw.core.installed import install_command
 
 _STEP_S = 5.0
 _TABLE = "channels_config.matrix"
 _SET = f"claw config set {_TABLE}"
-INSTALL = "pip install 'claw[matrix]'"
 _LATER = ("server", "token", "rooms", "encryption")
 
 
@@ -113,8 +113,9 @@ async def _rooms(api: MatrixApi, rooms: Rooms, listed: tuple[str, ...]
 
 async def _encryption(api: MatrixApi, rooms: Rooms) -> Finding:
     """Whether the extra is there where a room needs it."""
-    if find_spec("nio") is not None and find_spec("vodozemac") is not None:
+    if is_installed():
         return Finding("encryption", "ok", "the extra is installed")
+    install = install_command(EXTRA)
     try:
         locked: list[Any] = [room for room in (await _joined(api))[:20]
                              if await rooms.is_encrypted(room)]
@@ -122,8 +123,8 @@ async def _encryption(api: MatrixApi, rooms: Rooms) -> Finding:
         return Finding("encryption", "warn", error.message, error.hint)
     if locked:
         return Finding("encryption", "warn", f"{len(locked)} rooms are "
-                       "encrypted, and can't be read", INSTALL)
-    return Finding("encryption", "skip", "no room needs it", INSTALL)
+                       "encrypted, and can't be read", install)
+    return Finding("encryption", "skip", "no room needs it", install)
 
 
 def _allow_list(allowed: AllowList) -> Finding:

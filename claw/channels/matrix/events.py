@@ -4,6 +4,7 @@ Source: spec.matrix.org, "Instant messaging", "Event relationships",
 "Threading", "Rich replies", version 1.16; voice messages: MSC3245.
 """
 
+import json
 import re
 from collections.abc import Mapping
 from html import unescape
@@ -132,7 +133,8 @@ def strip_fallback(body: str) -> str:
 
 
 def find_file(event: Event, content: Mapping[str, Any]) -> FileRef | None:
-    """The file of a message; `file_id` is its address."""
+    """The file of a message; `file_id` is its address, with its key where
+    it is encrypted."""
     kind = _KINDS.get(text(content, "msgtype"))
     if kind is None or event.type != MESSAGE:
         return None
@@ -140,8 +142,9 @@ def find_file(event: Event, content: Mapping[str, Any]) -> FileRef | None:
         kind = "voice"
     info = table(content, "info")
     size = info.get("size")
+    locked = table(content, "file")
     return FileRef(
-        kind, text(content, "url") or text(table(content, "file"), "url"),
+        kind, json.dumps(locked) if locked else text(content, "url"),
         text(content, "filename") or (
             text(content, "body") if "\n" not in text(content, "body")
             else "") or _FILE_NAMES.get(kind, "file.bin"),

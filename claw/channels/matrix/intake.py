@@ -4,6 +4,8 @@ Who may not write is answered here (pairing, one hint) and goes no further.
 Nothing is fetched of them, nor of strangers, who have no tools to read it.
 """
 
+import asyncio
+import json
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
@@ -11,6 +13,7 @@ from typing import Any
 from claw.channels.access import Door, Hints, Person, read_code
 from claw.channels.matrix import parts
 from claw.channels.matrix.api import FILE_BYTES, MatrixApi
+from claw.channels.matrix.encryption import Encryption
 from claw.channels.matrix.events import (
     ENCRYPTED,
     MESSAGE,
@@ -28,6 +31,8 @@ from claw.channels.matrix.events import (
     table,
     text,
 )
+from claw.channels.matrix.machine import is_installed, missing, unlock_file
+from claw.channels.matrix.outgoing import Sender
 from claw.channels.matrix.rooms import Rooms
 from claw.channels.matrix.settings import MatrixSettings
 from claw.channels.media import FileSaver, describe_file, mark_voice
@@ -40,7 +45,7 @@ from claw.core.channel import (
     Inbox,
     SendMessage,
 )
-from claw.core.errors import UnavailableError
+from claw.core.errors import RequestRefusedError, UnavailableError
 from claw.core.value import Value
 
 _MOST = 1000  # threads and events that are remembered
@@ -63,8 +68,8 @@ class Intake:
     """Makes ChannelMessages of allowed people's events."""
 
     def __init__(self, settings: MatrixSettings, deps: ChannelDeps,
-                 api: MatrixApi, rooms: Rooms, *,
-                 clock: Callable[[], float]) -> None:
+                 api: MatrixApi, rooms: Rooms, encryption: Encryption,
+                 sender: Sender, *, clock: Callable[[], float]) -> None:
         self.door = Door(
             [name.lower() if isinstance(name, str) else name
              for name in settings.allowed_users], deps, clock=clock,
@@ -74,8 +79,10 @@ class Intake:
         self._told = Hints(clock)  # who has sent a code for nothing
         self._api = api
         self._rooms = rooms
+        self._encryption = encryption
+        self._sender = sender
         self._log = deps.log
-        self._saver = FileSaver(deps, api.download, most_bytes=FILE_BYTES,
+        self._saver = FileSaver(deps, self._download, most_bytes=FILE_BYTES,
                                 sleep=api.sleep)
         self._threads: OrderedDict[str, str | None] = OrderedDict()
 
@@ -98,7 +105,7 @@ class Intake:
         words = read_words(event.type, content, name)
         if origin.is_private and read_code(words) is not None:
             if self._told.is_due(event.sender):
-                await self._reply(event, origin,
+                await self.reply(event, origin,
                                   "You are already allowed.", inbox)
             return None
         replied = await self._find_replied(event, origin)
@@ -153,9 +160,12 @@ class Intake:
     async def _look(self, event_id: str, origin: Origin) -> Event | None:
         """An event of the room; None where it can't be had."""
         try:
-            return read_event(await self._api.call(
+            event = read_event(await self._api.call(
                 "GET", "rooms", origin.room_id, "event", event_id,
                 room=origin.room_id))
+            if event.type == ENCRYPTED:
+                return await self._encryption.decrypt(origin.room_id, event)
+            return event
         except (UnavailableError, ValueError) as error:
             self._log("event_unknown", room=origin.room_id, id=event_id,
                       error=str(error)[:300])
@@ -204,6 +214,16 @@ class Intake:
                              why)
         return [line], [attachment] if attachment else []
 
+    async def _download(self, file_id: str) -> bytes:
+        """The bytes of a FileRef, decrypted where they have to be."""
+        if not file_id.startswith("{"):
+            return await self._api.download(file_id)
+        if not is_installed():
+            raise RequestRefusedError(missing().message)
+        keys = json.loads(file_id)
+        return await asyncio.to_thread(
+            unlock_file, await self._api.download(text(keys, "url")), keys)
+
     # -- strangers
 
     async def _answer_stranger(self, event: Event, origin: Origin,
@@ -214,19 +234,20 @@ class Intake:
         answer = await self.door.answer(event.sender, person(event.sender),
                                         text(content, "body"))
         if answer is not None:
-            await self._reply(event, origin, answer, inbox)
+            await self.reply(event, origin, answer, inbox)
 
-    async def _reply(self, event: Event, origin: Origin, words: str,
+    async def reply(self, event: Event, origin: Origin, words: str,
                      inbox: Inbox) -> None:
         (part,) = parts.text_parts(words)
         message = SendMessage(words, origin.room_id)
         if isinstance(inbox, TakesReplies):
             await inbox.reply(event.event_id, message, part)
             return
-        await self._api.cosmetic(
-            "PUT", "rooms", origin.room_id, "send", MESSAGE,
-            str(part.data["txn"]), body=parts.make_content(part.data),
-            room=origin.room_id)
+        try:
+            await self._sender.part(message, part)
+        except UnavailableError as error:
+            self._log("reply_failed", room=origin.room_id,
+                      error=error.message)
 
 
 def own_id(event_id: str, edited: str | None = None) -> str:

@@ -11,7 +11,9 @@ from functools import partial
 from typing import Any
 
 from claw.channels.matrix.api import FILE_BYTES, MatrixApi
-from claw.channels.matrix.events import MESSAGE
+from claw.channels.matrix.encryption import Encryption
+from claw.channels.matrix.events import ENCRYPTED, MESSAGE
+from claw.channels.matrix.machine import lock_file
 from claw.channels.matrix.parts import (
     guess_type,
     in_thread,
@@ -24,9 +26,10 @@ from claw.channels.matrix.rooms import Rooms, parse_recipient
 from claw.channels.outfiles import OutFiles, OutsideError, mark_received
 from claw.core.channel import ChannelDeps, Part, SendMessage
 from claw.core.errors import (
-    ClawError,
+    DeniedError,
     NotFoundError,
     RequestRefusedError,
+    StorageError,
     UnavailableError,
 )
 from claw.core.files import safe_name
@@ -36,10 +39,11 @@ from claw.net.http import tell_leaving
 class Sender:
     """The sending half of one account."""
 
-    def __init__(self, api: MatrixApi, rooms: Rooms, deps: ChannelDeps,
-                 default: str) -> None:
+    def __init__(self, api: MatrixApi, rooms: Rooms, encryption: Encryption,
+                 deps: ChannelDeps, default: str) -> None:
         self._api = api
         self._rooms = rooms
+        self._encryption = encryption
         self._files = OutFiles(deps, partial(mark_received, "matrix"))
         self._default = default
 
@@ -57,15 +61,18 @@ class Sender:
         room_id = await self._rooms.resolve(message.recipient)
         content = (make_content(part.data) if part.kind == "text"
                    else await self._file(room_id, part))
-        with tell_leaving(leaving) if leaving else nullcontext():
-            return await self.say(room_id,
-                                  in_thread(content, message.thread_ts),
-                                  str(part.data["txn"]))
+        return await self.say(room_id, in_thread(content, message.thread_ts),
+                              str(part.data["txn"]), leaving)
 
-    async def say(self, room_id: str, content: dict[str, Any], txn: str
-                  ) -> str:
+    async def say(self, room_id: str, content: dict[str, Any], txn: str,
+                  leaving: Callable[[], None] | None = None) -> str:
         """Send a message's content under a key; the event's id."""
-        return await self.put(room_id, MESSAGE, content, txn)
+        kind = MESSAGE
+        if await self._rooms.is_encrypted(room_id):
+            content = await self._encryption.encrypt(room_id, kind, content)
+            kind = ENCRYPTED
+        with tell_leaving(leaving) if leaving else nullcontext():
+            return await self.put(room_id, kind, content, txn)
 
     async def put(self, room_id: str, kind: str, content: dict[str, Any],
                   txn: str) -> str:
@@ -98,13 +105,19 @@ class Sender:
             data = await asyncio.to_thread(self._files.read,
                                            str(part.data["path"]), FILE_BYTES)
             content = make_file_content(part, len(data))
-            content["url"] = await self._api.upload(data, name,
-                                                    guess_type(name))
+            if await self._rooms.is_encrypted(room_id):
+                await self._encryption.open()
+                data, keys = await asyncio.to_thread(lock_file, data)
+                content["file"] = {**keys, "url": await self._api.upload(
+                    data, "", "application/octet-stream")}
+            else:
+                content["url"] = await self._api.upload(data, name,
+                                                        guess_type(name))
         except RequestRefusedError as error:
             return self._instead(part, error.message)
         except UnavailableError:
             raise
-        except (ClawError, OutsideError, OSError) as error:
+        except (DeniedError, StorageError, OutsideError, OSError) as error:
             return self._instead(part, str(error))
         return content
 

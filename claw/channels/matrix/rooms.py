@@ -17,6 +17,7 @@ from claw.channels.matrix.events import (
     table,
     text,
 )
+from claw.core.channel import KeepsMarks
 from claw.core.errors import RequestRefusedError, UnavailableError
 from claw.core.log import Log
 
@@ -72,8 +73,10 @@ class Room:
 class Rooms:
     """The rooms of one account."""
 
-    def __init__(self, api: MatrixApi, log: Log, default: str = "") -> None:
+    def __init__(self, api: MatrixApi, marks: KeepsMarks, log: Log,
+                 default: str = "") -> None:
         self._api = api
+        self._marks = marks
         self._log = log
         self._default = default
         self._rooms: dict[str, Room] = {}
@@ -103,6 +106,8 @@ class Rooms:
         for event in timeline:
             if event.state_key is not None:
                 room.learn(event)
+        if room.encryption is not None:
+            self._note_encrypted(room_id)
         summary = table(joined, "summary")
         counts = [summary.get(f"m.{kind}_member_count")
                   for kind in ("joined", "invited")]
@@ -142,7 +147,10 @@ class Rooms:
         return self[room_id].names.get(user) or user
 
     async def is_encrypted(self, room_id: str) -> bool:
+        """Once encrypted it always is, whatever a server says later."""
         room = self[room_id]
+        if self._marks.get(f"encrypted {room_id}"):
+            return True
         if room.encryption is None and not room.is_asked:
             try:
                 room.encryption = await self._api.call(
@@ -152,7 +160,13 @@ class Rooms:
                 if error.errcode != "M_NOT_FOUND":
                     raise
             room.is_asked = True
+        if room.encryption is not None:
+            self._note_encrypted(room_id)
         return room.encryption is not None
+
+    def _note_encrypted(self, room_id: str) -> None:
+        if not self._marks.get(f"encrypted {room_id}"):
+            self._marks.set(f"encrypted {room_id}", "1")
 
     # -- addresses
 

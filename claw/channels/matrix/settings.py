@@ -34,9 +34,9 @@ joins when one of `allowed_users` invites it, or when the room is in \
 With `allowed_users` empty, `claw listen` logs a code: send `/bind CODE` to \
 the bot in a private chat, and you are let in.
 
-Encrypted rooms need the extra: `pip install 'claw[matrix]'`. The keys lie in \
-`state/matrix` of the workspace and belong to this token's device: keep both \
-together, and never use one token in two places.
+Encrypted rooms need the extra `matrix`; the doctor says how to install it. \
+The keys lie in `state/matrix` of the workspace and belong to this token's \
+device: keep both together, and never use one token in two places.
 
 When nothing arrives: `claw channel doctor matrix`. Is the bot a member of \
 the room, your id (with its server) in `allowed_users`, the room in \

@@ -11,11 +11,13 @@ younger than the last sync.
 
 import asyncio
 import json
+import secrets
 from collections.abc import Coroutine
 from typing import Any
 
 from claw.channels.connection import Connection, put_all
 from claw.channels.matrix.api import MatrixApi, MatrixRefusedError, Me
+from claw.channels.matrix.encryption import Encryption
 from claw.channels.matrix.events import (
     ENCRYPTED,
     ENCRYPTION,
@@ -34,8 +36,10 @@ from claw.channels.matrix.history import (
     is_entry,
     is_membership,
 )
-from claw.channels.matrix.intake import Intake, Origin
+from claw.channels.matrix.intake import Intake, Origin, person
 from claw.channels.matrix.invites import Invites
+from claw.channels.matrix.machine import is_installed, missing
+from claw.channels.matrix.parts import make_content
 from claw.channels.matrix.rooms import Rooms
 from claw.core.channel import ChannelMessage, Inbox, KeepsMarks
 from claw.core.errors import (
@@ -48,6 +52,12 @@ from claw.core.log import Log
 TIMELINE = 50  # events of a room that one sync gives
 CREATE = "m.room.create"
 KINDS = (MESSAGE, STICKER, ENCRYPTED, MEMBER, ENCRYPTION)
+UNREADABLE = ("I can't read your message: the key to it has not arrived. "
+              "Please send it again.")
+MISSING = ("This room is encrypted, and the part of claw that reads such "
+           "rooms is not installed: its owner sees how with `claw channel "
+           "doctor matrix`. Until then please write in a room without "
+           "encryption.")
 CLOCKS_S = 300  # between our clock and the server's, when a token is lost
 
 
@@ -68,11 +78,13 @@ class Syncer:
     """The receiving half of one account; `link` tells how that goes."""
 
     def __init__(self, api: MatrixApi, intake: Intake, rooms: Rooms,
-                 history: History, marks: KeepsMarks, log: Log,
+                 encryption: Encryption, history: History,
+                 marks: KeepsMarks, log: Log,
                  listed: tuple[str, ...]) -> None:
         self._api = api
         self._intake = intake
         self._rooms = rooms
+        self._encryption = encryption
         self._history = history
         self._marks = marks
         self._log = log
@@ -90,6 +102,7 @@ class Syncer:
         self.link.begin(inbox)
         me = await self._identify()
         self._intake.door.open_pairing()
+        await self._encryption.resume()
         self.invites.resume()
         try:
             while True:
@@ -123,7 +136,9 @@ class Syncer:
             after = text(body, "next_batch")
             if not after:
                 raise UnavailableError("Matrix answered sync without a token")
+            await self._encryption.take(body)
             await self._take(body, since, me, inbox)
+            await self._take_waiting(inbox)
         except MatrixRefusedError as error:
             if since and error.status == 400:
                 self._log("sync_token_refused", error=error.message,
@@ -202,6 +217,11 @@ class Syncer:
         asked about, stops no other."""
         try:
             origin = Origin(room_id, await self._rooms.is_private(room_id))
+            if event.type == ENCRYPTED:
+                opened = await self._open(event, origin)
+                if opened is None:
+                    return None
+                event = opened
             return await self._intake.message(event, origin, inbox,
                                               self.link.heard)
         except RequestRefusedError as error:
@@ -211,6 +231,50 @@ class Syncer:
             self._log("event_unreadable", room=room_id,
                       id=event.event_id, error=str(error)[:300])
         return None
+
+    async def _open(self, event: Event, origin: Origin) -> Event | None:
+        """An encrypted event in the clear. Without the extra it is said
+        once what is missing; without its key it waits."""
+        room_id, allowed = origin.room_id, self._intake.door.allows(
+            person(event.sender))
+        if event.sender == (await self._api.me()).user_id or not (
+                allowed or origin.is_private):
+            return None
+        if not is_installed():
+            if allowed:
+                await self._tell_missing(room_id)
+            return None
+        opened = await self._encryption.decrypt(room_id, event)
+        if opened is None and allowed:
+            self._encryption.wait_for_key(room_id, event)
+        return opened
+
+    async def _take_waiting(self, inbox: Inbox) -> None:
+        """What can be read now that its key has come, and a word to whom
+        we could not read."""
+        for one in self._encryption.ready():
+            if await self._encryption.decrypt(one.room_id, one.event) is None:
+                continue
+            message = await self._build(one.event, one.room_id, inbox)
+            if message is not None:
+                await inbox.put(message)
+            self._encryption.done(one.event.event_id)
+        for one in self._encryption.overdue():
+            await self._intake.reply(one.event, Origin(one.room_id, True),
+                                     UNREADABLE, inbox)
+
+    async def _tell_missing(self, room_id: str) -> None:
+        """The one thing that is said in the clear in an encrypted room."""
+        mark = f"told {room_id}"
+        if self._marks.get(mark):
+            return
+        error = missing()
+        self._log("encryption_missing", room=room_id, error=error.message,
+                  hint=error.hint)
+        await self._api.cosmetic(
+            "PUT", "rooms", room_id, "send", MESSAGE, secrets.token_hex(16),
+            body=make_content({"body": MISSING}, "m.notice"), room=room_id)
+        self._marks.set(mark, "1")
 
     def _read(self, raw: Any) -> Event | None:
         try:
