@@ -7,6 +7,7 @@ import time
 from typing import Any
 from urllib.parse import parse_qsl, unquote
 
+from claw.testing.fake_matrix.keys import Keys
 from claw.testing.fake_matrix.world import (
     MAX_EVENT_BYTES,
     Json,
@@ -47,6 +48,7 @@ class FakeMatrix(FakeServer):
         self.old_media = False
         self.problems_seen: list[str] = []
         self.world = World()
+        self.room_keys = Keys()
         self.add_room(ROOM, ALICE)
 
     # -- what people do
@@ -66,6 +68,24 @@ class FakeMatrix(FakeServer):
                 or self.world.make_room(room_id, inviter)
             self.world.enter(room, BOT, "invite", inviter,
                              **({"is_direct": True} if direct else {}))
+
+    def encrypt(self, room_id: str = ROOM) -> None:
+        """From now on a room is encrypted."""
+        with self._changed:
+            self.world.add(self.world.room(room_id), "m.room.encryption",
+                           ALICE, {"algorithm": "m.megolm.v1.aes-sha2"}, "")
+
+    def tell_devices(self, sender: str, kind: str, body: Json) -> None:
+        """Somebody's device writes to others, as sendToDevice has it."""
+        with self._changed:
+            self.world.at += 1
+            self.room_keys.send(sender, kind, body, self.world.at)
+
+    def upload_keys(self, user: str, device: str, body: Json) -> Json:
+        """Somebody's device uploads its keys."""
+        with self._changed:
+            self.world.at += 1
+            return self.room_keys.upload(user, device, body, self.world.at)
 
     def add_alias(self, alias: str, room_id: str) -> None:
         self.world.aliases[alias] = room_id
@@ -187,7 +207,7 @@ class FakeMatrix(FakeServer):
                                   soft_logout=False)
             if "download" in segments:
                 return self._download(segments)
-            if segments[-1] == "upload":
+            if segments[1] == "media":
                 with self._changed:
                     number = f"file{self.world.number()}"
                     self.world.media[f"fake/{number}"] = request.body
@@ -223,9 +243,12 @@ class FakeMatrix(FakeServer):
                 if since is None and self.first_place is not None:
                     at = self.first_place
                 found = self._news(since, only) if at != since else {}
-            if not self.wedged and (found or since is None
-                                    or time.monotonic() >= deadline):
-                return _reply({"next_batch": f"s{at}", "rooms": found})
+                keys = self.room_keys.news(BOT, DEVICE, since or 0)
+            if not self.wedged and (
+                    found or since is None or keys["to_device"]["events"]
+                    or time.monotonic() >= deadline):
+                return _reply({"next_batch": f"s{at}", "rooms": found,
+                               **keys})
             await asyncio.sleep(_LOOK_S)
 
     def _news(self, since: int | None, only: Json) -> Json:
@@ -267,6 +290,8 @@ class FakeMatrix(FakeServer):
               body: Json) -> Json:
         if path == ["account", "whoami"]:
             return {"user_id": BOT, "device_id": DEVICE}
+        if path[0] in ("keys", "sendToDevice"):
+            return self._key_call(path, body)
         if path == ["joined_rooms"]:
             return {"joined_rooms": [
                 room.room_id for room in self.world.rooms.values()
@@ -291,6 +316,15 @@ class FakeMatrix(FakeServer):
             return self._room_call(method, self.world.room(path[1]),
                                    path[2:], query, body)
         raise MatrixError(404, "M_UNRECOGNIZED", "Unrecognized request")
+
+    def _key_call(self, path: list[str], body: Json) -> Json:
+        self.world.at += 1
+        if path[0] == "sendToDevice":
+            return self.room_keys.send(BOT, path[1], body, self.world.at)
+        if path[1] == "upload":
+            return self.room_keys.upload(BOT, DEVICE, body, self.world.at)
+        return (self.room_keys.query(body) if path[1] == "query"
+                else self.room_keys.claim(body))
 
     def _room_call(self, method: str, room: Room, path: list[str],
                    query: dict[str, str], body: Json) -> Json:
@@ -317,6 +351,10 @@ class FakeMatrix(FakeServer):
                 raise MatrixError(404, "M_NOT_FOUND", "Event not found.")
             found: Json = room.state[path[1], path[2]]["content"]
             return found
+        if path[0] == "members":
+            return {"chunk": [event for (kind, _), event
+                              in room.state.items()
+                              if kind == "m.room.member"]}
         if path[0] == "joined_members":
             return {"joined": {user: {"display_name": room.state[
                 "m.room.member", user]["content"].get("displayname")}
