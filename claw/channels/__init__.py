@@ -10,6 +10,7 @@ REGISTRY = Channels("channel", "claw.channels", {
     "telegram": "claw.channels.telegram.channel:TelegramChannel",
     "discord": "claw.channels.discord.channel:DiscordChannel",
     "slack": "claw.channels.slack.channel:SlackChannel",
+    "matrix": "claw.channels.matrix.channel:MatrixChannel",
     "cli": "claw.channels.cli.channel:CliChannel",
     "mattermost": "claw.channels.mattermost.channel:MattermostChannel",
     "webhook": "claw.channels.webhook.channel:WebhookChannel",

@@ -86,7 +86,8 @@ class AllowList:
         if person is None:
             return True
         number = str(person.id)
-        if number in self._names - {"*"} or self.find_holder(person) == number:
+        if number.removeprefix("@") in self._names - {"*"} \
+                or self.find_holder(person) == number:
             return False
         return all(self._bindings.find(name) != number
                    for name in self.usernames)
@@ -98,7 +99,7 @@ class AllowList:
                 if person.name in self.usernames else None)
 
     def add(self, person: Person) -> None:
-        self._names.add(str(person.id))
+        self._names.add(str(person.id).removeprefix("@"))
 
     @property
     def open_to_all(self) -> bool:

@@ -16,6 +16,7 @@
 #                   this runs as root and none is installed
 #   mcp/            the MCP reference servers time, git and fetch, a venv of
 #                   its own: they need an older `mcp` (needs venv)
+#   synapse/        the Synapse homeserver, a venv of its own (needs venv)
 #   litellm/        the LiteLLM proxy, a venv of its own (needs venv)
 # What cannot be installed is left out; its tests are skipped with a reason,
 # or fail where CLAW_PEERS_REQUIRED=1 is set.
@@ -89,6 +90,13 @@ fi
         mcp-server-fetch; } || {
     rm -rf "$dir/mcp"
     echo "install.sh: the MCP servers of PyPI could not be installed" >&2
+}
+
+{ "$python" -m venv --clear "$dir/synapse" &&
+    "$dir/synapse/bin/python" -m pip install --quiet \
+        --disable-pip-version-check "matrix-synapse==1.163.2"; } || {
+    rm -rf "$dir/synapse"
+    echo "install.sh: synapse could not be installed" >&2
 }
 
 # By far the largest, so it comes last: what is above stays if it fails.

@@ -11,6 +11,7 @@ HERE = "127.0.0.1"
 STAGES = Registry("stage", "claw.stages", {
     "slack": "claw.testing.prove.stages.slack:SlackStage",
     "mattermost": "claw.testing.prove.stages.mattermost:MattermostStage",
+    "matrix": "claw.testing.prove.stages.matrix:MatrixStage",
     "telegram": "claw.testing.prove.stages.telegram:TelegramStage",
     "webhook": "claw.testing.prove.stages.webhook:WebhookStage",
     "discord": "claw.testing.prove.stages.discord:DiscordStage",
