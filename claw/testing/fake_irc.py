@@ -147,6 +147,12 @@ class FakeIrc:
             return work()
         return self._call(run()) if self._loop is not None else work()
 
+    def _each(self, work: Callable[[_Client], None]) -> None:
+        def on_all() -> None:
+            for client in list(self._clients):
+                work(client)
+        self._do(on_all)
+
     # -- what a test does and sees
 
     def say(self, text: str, *, nick: str = "alice", to: str = "claw",
@@ -158,15 +164,14 @@ class FakeIrc:
     def raw(self, line: str | bytes) -> None:
         """A line to all bots."""
         data = line if isinstance(line, bytes) else line.encode()
-        self._do(lambda: [client.writer.write(data + b"\r\n")
-                          for client in self._clients])
+        self._each(lambda client: client.writer.write(data + b"\r\n"))
 
     def drop(self) -> None:
         """Every connection ends without a word."""
-        self._do(lambda: [self._drop(c) for c in list(self._clients)])
+        self._each(self._drop)
 
     def kill(self, why: str = "Killed (oper (no reason))") -> None:
-        self._do(lambda: [self._end(c, why) for c in list(self._clients)])
+        self._each(lambda client: self._end(client, why))
 
     def kick(self, channel: str, nick: str = "claw") -> None:
         def work() -> None:
@@ -209,7 +214,7 @@ class FakeIrc:
         try:
             while not writer.is_closing():
                 raw = await reader.readuntil(b"\n")
-                while self.frozen:
+                while self.frozen:  # noqa: ASYNC110, set by another thread
                     await asyncio.sleep(0.02)
                 line = read_line(raw.rstrip(b"\r\n"))
                 self.received.append(raw.decode("utf-8", "replace").strip())

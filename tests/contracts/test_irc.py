@@ -5,6 +5,7 @@ from contextlib import contextmanager
 import pytest
 
 from claw.channels.irc import IrcChannel, IrcSettings
+from claw.channels.irc.session import Patience
 from claw.core.channel import ChannelDeps, Marks
 from claw.testing.contracts.channel import ChannelContract, Stage
 from claw.testing.fake_irc import FakeIrc
@@ -30,7 +31,7 @@ class IrcStage(Stage):
                         allowed_users=("alice",)),
             ChannelDeps(workspace=self.folder, files=self.folder / "files",
                         log=self.log, marks=self.marks),
-            answer_s=1.0)
+            patience=Patience(answer_s=1.0, register_s=1.0))
 
     async def say(self, text):
         self.server.say(text, nick=self.nick)

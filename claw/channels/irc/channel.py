@@ -6,6 +6,7 @@ channel is made.
 
 from collections.abc import Callable
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from claw.channels.connection import works
 from claw.channels.irc.settings import SETUP, IrcSettings
@@ -20,12 +21,14 @@ from claw.core.channel import (
 )
 from claw.core.errors import ClawError
 
+if TYPE_CHECKING:
+    from claw.channels.irc.session import Patience
+
 HEALTH_S = 8.0
 
 
 class IrcChannel(Channel):
-    """One nick on one network. `silence_s` is how long a server may be
-    silent before it is asked, `answer_s` how long it may take to answer."""
+    """One nick on one network."""
 
     name = "irc"
     Settings = IrcSettings
@@ -43,17 +46,18 @@ come slowly: give the answer in one to five lines.
 - Files can't be sent."""
 
     def __init__(self, settings: IrcSettings, deps: ChannelDeps, *,
-                 silence_s: float = 60.0, answer_s: float = 20.0) -> None:
+                 patience: "Patience | None" = None) -> None:
         from claw.channels.irc.client import Client
         from claw.channels.irc.history import History
         from claw.channels.irc.intake import Intake
         from claw.channels.irc.people import People
+        from claw.channels.irc.session import Patience
         self.settings = settings
         self._people = People(settings, deps.marks)
         self._intake = Intake(settings, deps, self._people)
         self._history = History(deps.marks, deps.log)
         self._client = Client(settings, deps, self._history,
-                              silence_s=silence_s, answer_s=answer_s)
+                              patience or Patience())
 
     @property
     def poll_time_s(self) -> float:

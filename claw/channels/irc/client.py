@@ -15,7 +15,7 @@ from claw.channels.connection import Connection
 from claw.channels.irc.history import History
 from claw.channels.irc.intake import Intake, Send
 from claw.channels.irc.line import Line
-from claw.channels.irc.session import ANSWER_S, SILENCE_S, Session
+from claw.channels.irc.session import Patience, Session
 from claw.channels.irc.settings import IrcSettings
 from claw.channels.irc.wire import open_wire
 from claw.core.channel import ChannelDeps, Inbox
@@ -40,14 +40,12 @@ class Client:
     """One account on one network."""
 
     def __init__(self, settings: IrcSettings, deps: ChannelDeps,
-                 history: History, *, silence_s: float = SILENCE_S,
-                 answer_s: float = ANSWER_S) -> None:
+                 history: History, patience: Patience) -> None:
         self.link = Connection(deps.log)
         self._settings = settings
         self._log = deps.log
         self._history = history
-        self._silence_s = silence_s
-        self._answer_s = answer_s
+        self._patience = patience
         self._session: Session | None = None
         self._opening = asyncio.Lock()
         self._ready = asyncio.Event()
@@ -91,8 +89,7 @@ class Client:
             wire = await open_wire(self._settings)
             session = Session(
                 wire, self._settings, self._log, hears=self._hear,
-                heard=self.link.heard, silence_s=self._silence_s,
-                answer_s=self._answer_s)
+                heard=self.link.heard, patience=self._patience)
             try:
                 await session.open()
             except BaseException:

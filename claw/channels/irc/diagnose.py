@@ -157,4 +157,4 @@ def _allow_list(allowed: AllowList) -> Finding:
     if nicks:
         return Finding("allow_list", "warn", "whoever takes one of these "
                        f"nicks is let in: {', '.join(nicks)}", hint)
-    return Finding("allow_list", "ok", "it names accounts")
+    return Finding("allow_list", "ok", "it names people")

@@ -14,6 +14,7 @@ from claw.channels.irc.people import AwayError, People
 from claw.channels.irc.session import Session
 from claw.channels.markers import parse_markers
 from claw.channels.markup import parse_markdown
+from claw.channels.rendering import render_spans
 from claw.channels.spans import Span
 from claw.channels.splitting import split_text
 from claw.core.channel import Part, SendMessage
@@ -55,19 +56,17 @@ def _lines(markdown: str) -> Iterator[str]:
     """What a person reads, without marks; code keeps its signs and a link
     its address."""
     text, spans = parse_markdown(clean(markdown))
-    after = {span.end: f" ({span.extra})" for span in spans
-             if span.kind == "text_link"
-             and text[span.start:span.end] != span.extra}
-    signs = [(span.start, "`") for span in spans if span.kind == "code"]
-    signs += [(span.end, "`") for span in spans if span.kind == "code"]
-    at, pieces = 0, []
-    for place, sign in sorted([*signs, *after.items()]):
-        pieces += [text[at:place], sign]
-        at = place
-    whole = "".join([*pieces, text[at:]]).replace("\t", "    ")
+    whole = render_spans(text, spans, _mark, str).replace("\t", "    ")
     for line in whole.split("\n"):
         if line.strip():
             yield strip_controls(line).rstrip()
+
+
+def _mark(span: Span, text: str) -> tuple[str, str]:
+    if span.kind == "code":
+        return "`", "`"
+    return "", (f" ({span.extra})" if span.kind == "text_link"
+                and span.extra != text else "")
 
 
 def _describe(kind: str, target: str) -> str:

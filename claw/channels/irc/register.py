@@ -1,6 +1,6 @@
 """The start of a connection: capabilities, SASL, a nick, until 001.
 
-    CAP LS 302, PASS, NICK, USER -> CAP REQ each -> AUTHENTICATE -> CAP END
+    CAP LS 302, PASS, NICK, USER -> CAP REQ -> AUTHENTICATE -> CAP END
 
 A server without CAP passes all this by. A login that is refused is logged,
 and the connection goes on without one: who may write is decided by other
@@ -41,7 +41,7 @@ class Registration:
     """What has been agreed so far; `take` answers a line.
 
     `offered` are the server's capabilities, `caps` those in use, `nick` what
-    we are called once `done`.
+    we are called once `welcomed`.
     """
 
     def __init__(self, settings: IrcSettings, log: Log,
@@ -58,7 +58,7 @@ class Registration:
         self.nick = settings.nickname
         self.logged_in = False
         self.refused = ""  # why the login failed
-        self.done = False
+        self.welcomed = False
 
     @property
     def step(self) -> str:
@@ -102,7 +102,7 @@ class Registration:
             self._post(write_line("NICK", self.nick))
         elif line.command == "001":
             self.nick = line.param(0) or self.nick
-            self.done = True
+            self.welcomed = True
         elif error := judge_end(line, self._settings):
             raise error
 
@@ -116,24 +116,32 @@ class Registration:
                 self._request()
             return
         found = {name.lstrip("~=").removeprefix("-") for name in names}
-        if command in ("ACK", "NAK"):
-            if command == "ACK":
-                self.caps |= found
-                if "sasl" in found:
-                    self._begin_sasl()
+        if command == "ACK":
+            self.caps |= found
             self._pending -= found
+            if "sasl" in found:
+                self._begin_sasl()
+            self._end_caps()
+        elif command == "NAK" and len(found) > 1:
+            self._post(*(write_line("CAP", "REQ", name)
+                         for name in sorted(found)))
+        elif command == "NAK":
+            self._pending -= found
+            if "sasl" in found:
+                self._refuse("the server gives no SASL now")
             self._end_caps()
 
     def _request(self) -> None:
-        """One request for each, as a refused one takes all of its line."""
+        """All in one line, as some servers count lines; one that is refused
+        takes the others with it, so each is then asked for by itself."""
         wanted = [name for name in WANTED if name in self.offered]
         if self._mechanism and "sasl" in self.offered:
             wanted.append("sasl")
         elif self._mechanism:
             self._refuse("the server offers no SASL now")
         self._pending = set(wanted)
-        self._post(*(write_line("CAP", "REQ", name)
-                     for name in wanted))
+        if wanted:
+            self._post(write_line("CAP", "REQ", " ".join(wanted)))
         self._end_caps()
 
     # -- logging in

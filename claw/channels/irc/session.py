@@ -7,10 +7,9 @@ comes for a minute a PING asks whether anybody is there.
 
 import asyncio
 import re
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Sequence
 from itertools import count
-from typing import Any
+from typing import Any, TypeVar
 
 from claw.channels.irc.line import Line, fold, strip_formats, write_line
 from claw.channels.irc.register import (
@@ -24,13 +23,13 @@ from claw.core.errors import ClawError, UnavailableError
 from claw.core.log import Log
 from claw.core.value import Value
 
-REGISTER_S = 30.0
-SILENCE_S = 60.0
-ANSWER_S = 20.0
+T = TypeVar("T")
 ECHO_S = 5.0
-IDENTIFY_S = 5.0
 REJOIN_S = 15.0
 REGAIN_S = 60.0
+# What registering and a PING cost of the room for lines: servers count them.
+_START_LINES, _PING_LINES = 4, 0.25
+_JOINS = 10  # channels of one line
 _HOST_BYTES = 63
 _USER_BYTES = 11
 _NOT_JOINED = ("403", "405", "437", "471", "473", "474", "475", "476", "477",
@@ -38,6 +37,18 @@ _NOT_JOINED = ("403", "405", "437", "471", "473", "474", "475", "476", "477",
 _KNOWN = re.compile("identified|logged in|accepted|recogni[sz]ed", re.I)
 _UNKNOWN = re.compile("incorrect|invalid|wrong|denied|not registered"
                       "|isn't registered|not a registered", re.I)
+
+
+class Patience(Value):
+    """How long a server may be silent before it is asked whether it is
+    there, and take for an answer, for registering us, for what it supports
+    and for NickServ."""
+
+    silence_s: float = 60.0
+    answer_s: float = 20.0
+    register_s: float = 30.0
+    motd_s: float = 3.0
+    identify_s: float = 5.0
 
 
 class Whois(Value):
@@ -76,15 +87,14 @@ class Session:
 
     def __init__(self, wire: Wire, settings: IrcSettings, log: Log, *,
                  hears: Callable[["Session", Line], None],
-                 heard: Callable[[], None], silence_s: float = SILENCE_S,
-                 answer_s: float = ANSWER_S) -> None:
+                 heard: Callable[[], None],
+                 patience: Patience = Patience()) -> None:
         self._wire = wire
         self._settings = settings
         self._log = log
         self._hears = hears
         self._heard = heard
-        self._silence_s = silence_s
-        self._answer_s = answer_s
+        self._patience = patience
         self._start = Registration(settings, log, wire.post)
         self._bucket = Bucket(settings.flood_lines, settings.flood_secs)
         self._turn = asyncio.Lock()
@@ -93,7 +103,8 @@ class Session:
         self._reader: asyncio.Task[None] | None = None
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._batches: set[str] = set()
-        self._identified: asyncio.Future[bool] | None = None
+        self._identified: asyncio.Future[bool] = self._make_future()
+        self._told: asyncio.Future[bool] = self._make_future()
         self._address = ""  # ours, user@host as others see it
         self.support: dict[str, str] = {}
         self.joined: set[str] = set()
@@ -101,6 +112,10 @@ class Session:
         self.began_at = ""  # the server's time when we came
         self.closed: asyncio.Future[ClawError] = \
             asyncio.get_running_loop().create_future()
+
+    @staticmethod
+    def _make_future() -> "asyncio.Future[bool]":
+        return asyncio.get_running_loop().create_future()
 
     # -- what is known
 
@@ -148,9 +163,9 @@ class Session:
         """Register and identify. Raises AuthError, ConfigError,
         UnavailableError."""
         try:
-            async with asyncio.timeout(REGISTER_S):
+            async with asyncio.timeout(self._patience.register_s):
                 self._start.hello()
-                while not self._start.done:
+                while not self._start.welcomed:
                     line = await self._wire.read()
                     self._heard()
                     if line is not None:
@@ -158,9 +173,11 @@ class Session:
         except TimeoutError as error:
             raise UnavailableError(
                 f"{self._settings.server} owes us {self._start.step} since "
-                f"{REGISTER_S:g} s", hint="claw channel doctor irc") from error
+                f"{self._patience.register_s:g} s", hint="claw channel doctor irc") from error
+        self._bucket.count(_START_LINES)
         self._reader = asyncio.create_task(self._read())
-        await self.ask()  # what it supports comes before the answer
+        await self._wait_for(self._told, self._patience.motd_s)
+        self._check()
         if self._settings.nickserv_password and not self._start.logged_in:
             await self._identify()
 
@@ -170,16 +187,15 @@ class Session:
         words = ["IDENTIFY", self._settings.nickserv_password]
         if self.nick != self._settings.nickname:
             words.insert(1, self._settings.nickname)
-        self._identified = asyncio.get_running_loop().create_future()
+        self._identified = self._make_future()
         errors = await self.ask(
             write_line("PRIVMSG", "NickServ", " ".join(words)),
             takes=lambda line: line.command == "401")
-        known = not errors
-        with suppress(TimeoutError):
-            async with asyncio.timeout(IDENTIFY_S):
-                known = known and await self._identified
-        self.is_identified = known
-        if not known:
+        if not errors:
+            known = await self._wait_for(self._identified,
+                                         self._patience.identify_s)
+            self.is_identified = known is True
+        if not self.is_identified:
             self._log("identify_refused", hint="is NickServ there, and is "
                       "channels_config.irc.nickserv_password right?")
 
@@ -197,10 +213,21 @@ class Session:
         self._later("regain", REGAIN_S, self.regain)
 
     async def join(self, *channels: str) -> None:
-        """Join "#name" or "#name key"."""
-        for entry in channels:
-            if entry.split():
-                await self.ask(write_join(entry))
+        """Join "#name" or "#name key"; `joined` tells what came of it.
+        Raises UnavailableError."""
+        entries = [entry for entry in channels if entry.split()]
+        for at in range(0, len(entries), _JOINS):
+            await self._join(entries[at:at + _JOINS])
+
+    async def _join(self, entries: Sequence[str]) -> None:
+        waited = {self.fold(entry.split()[0]) for entry in entries}
+
+        def is_last(line: Line) -> bool:
+            if line.command in ("366", *_NOT_JOINED):
+                waited.discard(self.fold(line.param(1)))
+            return not waited
+
+        await self.ask(write_join(*entries), ends=is_last)
 
     # -- questions
 
@@ -215,6 +242,7 @@ class Session:
         async with self._turn:
             if lines:
                 await self._bucket.take()
+                self._bucket.count(0 if ends else _PING_LINES)
             self._check()
             ping = f"claw-{next(self._tokens)}"
             fence = write_line("PING", ping)
@@ -223,22 +251,25 @@ class Session:
             try:
                 leaving()
                 await self._wire.write(*lines, b"" if ends else fence)
-                if ends and not await self._answers(asked, ECHO_S):
+                if ends and await self._wait_for(
+                        asked.answer, ECHO_S) is None:
                     await self._wire.write(fence)
-                if not await self._answers(asked, self._answer_s):
+                if await self._wait_for(asked.answer, self._patience.answer_s) is None:
                     self.fail(UnavailableError(
                         f"{self._settings.server} has not answered for "
-                        f"{self._answer_s:g} s", hint="try again"))
+                        f"{self._patience.answer_s:g} s", hint="try again"))
                 self._check(asked)
                 return asked.found
             finally:
                 self._question = None
 
-    async def _answers(self, asked: _Question, seconds: float) -> bool:
-        both: set[asyncio.Future[Any]] = {asked.answer, self.closed}
+    async def _wait_for(self, news: "asyncio.Future[T]",
+                        seconds: float) -> T | None:
+        """What comes within so many seconds; None at the end, too."""
+        both: set[asyncio.Future[Any]] = {news, self.closed}
         await asyncio.wait(both, timeout=seconds,
                            return_when=asyncio.FIRST_COMPLETED)
-        return asked.answer.done() or self.closed.done()
+        return news.result() if news.done() else None
 
     def _check(self, asked: _Question | None = None) -> None:
         if self.closed.done() and not (asked and asked.answer.done()):
@@ -275,11 +306,11 @@ class Session:
         try:
             while self.is_open:
                 try:
-                    async with asyncio.timeout(self._silence_s):
+                    async with asyncio.timeout(self._patience.silence_s):
                         line = await self._wire.read()
                 except TimeoutError:
                     self._wire.post(write_line("PING", "claw-alive"))
-                    async with asyncio.timeout(self._answer_s):
+                    async with asyncio.timeout(self._patience.answer_s):
                         line = await self._wire.read()
                 self._heard()
                 if line is not None:
@@ -346,8 +377,13 @@ class Session:
             self._end_identify(True)
 
     def _end_identify(self, known: bool) -> None:
-        if self._identified is not None and not self._identified.done():
+        if not self._identified.done():
             self._identified.set_result(known)
+
+    def _take_motd(self, line: Line) -> None:
+        """Its end: what the server supports has been said."""
+        if not self._told.done():
+            self._told.set_result(True)
 
     def _take_login(self, line: Line) -> None:
         self._end_identify(True)
@@ -451,14 +487,20 @@ class Session:
             self._reader.cancel()
 
 
-def write_join(entry: str) -> bytes:
-    """"#name" or "#name key" as a command; nothing else of the entry."""
-    return write_line("JOIN", *entry.split()[:2])
+def write_join(*entries: str) -> bytes:
+    """A JOIN of each "#name" or "#name key"; those with keys come first."""
+    words = sorted((entry.split()[:2] for entry in entries),
+                   key=len, reverse=True)
+    keys = ",".join(word[1] for word in words if len(word) > 1)
+    names = ",".join(word[0] for word in words)
+    return write_line("JOIN", names, *([keys] if keys else ()))
 
 
 _HANDLERS: dict[str, Callable[[Session, Line], None]] = {
     "005": Session._take_support,
+    "376": Session._take_motd,
     "396": Session._take_host,
+    "422": Session._take_motd,
     "900": Session._take_login,
     "BATCH": Session._take_batch,
     "CAP": Session._take_cap,

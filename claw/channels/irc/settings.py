@@ -85,13 +85,14 @@ set `use_tls` to false and `port` to 6667; for a certificate of your own set \
 
 **Who is let in.** Anybody can take a nick, so a nick is no identity. Where \
 the network has accounts (NickServ) an entry of `allowed_users` is an \
-account: you must be logged in, best with SASL in your client too. Somebody who only \
-bears the name is refused, also while services are down. Where a network has \
-no accounts at all an entry is a nick, and whoever takes it first is you: use \
-such a network only if all of its users may use the bot. `account:NAME` is \
-never a nick; `nick:NAME` is one everywhere, at your own risk. Once claw has \
-seen that a network has accounts it stays with that. With an empty list \
-`claw listen` logs a code: send `/bind CODE` to the bot in private, logged in.
+account: you must be logged in, best with SASL in your client too. Somebody \
+who only bears the name is refused, also while services are down. Where a \
+network has no accounts at all an entry is a nick, and whoever takes it first \
+is you: use such a network only if all of its users may use the bot. \
+`account:NAME` is never a nick; `nick:NAME` is one everywhere, at your own \
+risk. Once claw has seen that a network has accounts it stays with that. With \
+an empty list `claw listen` logs a code: send `/bind CODE` to the bot in \
+private, logged in.
 
 **Answers** to a private message go to whoever is logged in as the same \
 account then, not to whoever has the nick by now; nobody there: they wait.

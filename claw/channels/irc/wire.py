@@ -50,9 +50,10 @@ class Bucket:
         if wait > 0:
             await self._sleep(wait)
 
-    def count(self) -> None:
-        """A line goes."""
-        self._full_at = max(self._full_at, self._clock()) + self._seconds
+    def count(self, lines: float = 1.0) -> None:
+        """So many lines go."""
+        self._full_at = max(self._full_at,
+                            self._clock()) + lines * self._seconds
 
 
 class Wire:
