@@ -86,9 +86,12 @@ class FakeIrc:
         self.most_lines: int | None = None  # then the bot is killed
         self.fault = ""
         self.frozen = False
+        self.ghosts = True  # a nick goes to the latest connection of a bot
         self.everything: list[Said] = []
         self.received: list[str] = []  # lines of all clients
         self.problems: list[str] = []
+        self._later: list[Callable[[], object]] = []
+        self._was_there = False
         self._clients: list[_Client] = []
         self._rooms: dict[str, set[str]] = {}
         self._numbers = itertools.count(1)
@@ -161,6 +164,17 @@ class FakeIrc:
         return self._do(lambda: self._tell(
             nick, self.people.get(nick, ""), to, text, tags, command))
 
+    def say_once_there(self, text: str, *, nick: str,
+                       to: str = "claw") -> None:
+        """As `say`, where a bot was in a channel already; else then."""
+        def work() -> None:
+            if self._was_there:
+                self._tell(nick, self.people[nick], to, text, "", "PRIVMSG")
+            else:
+                self._later.append(lambda: self._tell(
+                    nick, self.people[nick], to, text, "", "PRIVMSG"))
+        self._do(work)
+
     def raw(self, line: str | bytes) -> None:
         """A line to all bots."""
         data = line if isinstance(line, bytes) else line.encode()
@@ -169,6 +183,12 @@ class FakeIrc:
     def drop(self) -> None:
         """Every connection ends without a word."""
         self._each(self._drop)
+
+    def kill_connections(self) -> int:
+        """As a network that is cut; how many there were."""
+        count = len(self._clients)
+        self.drop()
+        return count
 
     def kill(self, why: str = "Killed (oper (no reason))") -> None:
         self._each(lambda client: self._end(client, why))
@@ -309,8 +329,13 @@ class FakeIrc:
 
     def _on_nick(self, client: _Client, line: Line) -> None:
         wanted = line.last
-        taken = {*self.people, *(c.nick for c in self._clients
-                                 if c is not client)}
+        rivals = [c for c in self._clients
+                  if c is not client and c.nick == wanted]
+        if self.ghosts:
+            for rival in rivals:
+                self._drop(rival)
+            rivals = []
+        taken = {*self.people, *(c.nick for c in rivals)}
         if not wanted or " " in wanted or len(wanted) > 30:
             self._reply(client, "432", f"{wanted} :Erroneous nickname")
         elif wanted in taken:
@@ -355,16 +380,24 @@ class FakeIrc:
         self._end(client, "Quit")
 
     def _on_join(self, client: _Client, line: Line) -> None:
-        channel = line.param(0)
+        names, keys = line.param(0).split(","), line.param(1).split(",")
+        for channel, key in itertools.zip_longest(names, keys):
+            self._join(client, channel, key or "")
+
+    def _join(self, client: _Client, channel: str, key: str) -> None:
         if channel in self.closed_to:
             self._reply(client, "473", f"{channel} :Cannot join (+i)")
-        elif self.keys.get(channel, "") not in ("", line.param(1)):
+        elif self.keys.get(channel, "") not in ("", key):
             self._reply(client, "475", f"{channel} :Cannot join (+k)")
         else:
             self._rooms.setdefault(channel, set()).add(client.nick)
             head = f"@time={_now()} " if "server-time" in client.caps else ""
             self._send(client, f"{head}:{client.source} JOIN {channel}")
             self._reply(client, "366", f"{channel} :End of /NAMES list.")
+            self._was_there = True
+            for say in self._later:
+                say()
+            self._later.clear()
 
     def _on_whois(self, client: _Client, line: Line) -> None:
         nick = line.last

@@ -127,7 +127,15 @@ class Client:
                     send: Send) -> None:
         """One connection, to its end."""
         self._lived_s = _SHORT_S
-        session = await self._open()
+        self._held = []
+        try:
+            await self._use(await self._open(), inbox, intake, send)
+        finally:
+            self._release([])
+
+    async def _use(self, session: Session, inbox: Inbox, intake: Intake,
+                   send: Send) -> None:
+        """Raises what ended it."""
         began = time.monotonic()
         self._ready.set()
         self.link.recover()
@@ -148,20 +156,19 @@ class Client:
 
     async def _serve(self, session: Session) -> None:
         """Join, read what was missed, then be there."""
-        self._held = []
-        try:
-            session.regain()
-            await session.join(*self._settings.channels)
-            missed = await self._history.catch_up(session)
-            told = {line.tags.get("msgid") for line in missed} - {None}
-            for line in missed:
-                self._add(self._name(line))
-            for waiting in self._held:
-                if waiting.line.tags.get("msgid") not in told:
-                    self._add(waiting)
-        finally:
-            self._held = None
+        session.regain()
+        self._history.begin(session)
+        await session.join(*self._settings.channels)
+        self._release(await self._history.catch_up(session))
         await asyncio.shield(session.closed)
+
+    def _release(self, missed: list[Line]) -> None:
+        """What was missed goes before what came since we are here."""
+        told = {line.tags.get("msgid") for line in missed} - {None}
+        held, self._held = self._held or [], None
+        for waiting in (*map(self._name, missed), *(
+                w for w in held if w.line.tags.get("msgid") not in told)):
+            self._add(waiting)
 
     async def _pause(self) -> None:
         self._short = self._short + 1 if self._lived_s < _SHORT_S else 0

@@ -49,27 +49,29 @@ class History:
         if to > (self._marks.get(key) or ""):
             self._marks.set(key, to)
 
+    def begin(self, session: Session) -> None:
+        """From the first time on nothing is missed; nothing before is
+        read."""
+        if is_kept(session) and self._marks.get(_PRIVATE) is None:
+            self._marks.set(_PRIVATE, _write_time(datetime.now(UTC)))
+
     async def catch_up(self, session: Session) -> list[Line]:
-        """What was said since the marks, the oldest first; where there are
-        none they are set, and nothing is read. Raises UnavailableError."""
+        """What was said since the marks, the oldest first; of a channel
+        that has none, nothing. Raises UnavailableError."""
         if not is_kept(session):
             return []
-        began = session.began_at or _write_time(datetime.now(UTC))
         found: list[Line] = []
         for channel in sorted(session.joined):
-            if since := self._begin(_mark(channel), began):
-                found += await self._read(session, channel, since)
-        if since := self._begin(_PRIVATE, began):
-            for nick in await self._find_talks(session, since):
-                found += await self._read(session, nick, since)
+            key = _mark(channel)
+            if since := self._marks.get(key):
+                found += await self._read(session, channel, _before(since))
+            else:
+                self._marks.set(key, session.began_at
+                                or _write_time(datetime.now(UTC)))
+        since = _before(self._marks.get(_PRIVATE) or "")
+        for nick in await self._find_talks(session, since):
+            found += await self._read(session, nick, since)
         return sorted(found, key=lambda line: line.tags.get("time", ""))
-
-    def _begin(self, key: str, now: str) -> str:
-        since = self._marks.get(key)
-        if since is None:
-            self._marks.set(key, now)
-            return ""
-        return _shift(since, -1)
 
     async def _find_talks(self, session: Session, since: str) -> list[str]:
         lines = await session.ask(
@@ -153,9 +155,10 @@ def _write_time(moment: datetime) -> str:
         f"{moment.microsecond // 1000:03d}Z")
 
 
-def _shift(told: str, seconds: float) -> str:
+def _before(told: str) -> str:
+    """A second before a time that a server told."""
     try:
-        moment = datetime.fromisoformat(told)
-        return _write_time(moment + timedelta(seconds=seconds))
+        return _write_time(datetime.fromisoformat(told)
+                           - timedelta(seconds=1))
     except (ValueError, OverflowError):
         return told

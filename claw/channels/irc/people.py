@@ -22,6 +22,7 @@ from claw.core.value import Value
 
 ACCOUNT, NICK = "account:", "nick:"
 _FRESH_S = 30.0
+_SEEN_S = 10.0  # an answer of many lines asks not for each
 _MOST = 1_000
 
 
@@ -57,6 +58,7 @@ class People:
             str(entry).startswith(ACCOUNT)
             for entry in settings.allowed_users)
         self._mark = f"accounts:{settings.server.lower()}"
+        self._seen: dict[str, tuple[Session, str, float]] = {}
         self._accounts: dict[str, tuple[float, str]] = {}
 
     def has_accounts(self, session: Session) -> bool:
@@ -112,9 +114,14 @@ class People:
             return target
         account = name(recipient.removeprefix(ACCOUNT))
         check_target(account, session)
+        seen = self._seen.get(account)
+        if seen and seen[0] is session and self._clock() < seen[2]:
+            return seen[1]
         last = self._marks.get(f"nick:{account}")
         for nick in dict.fromkeys(filter(None, (last, account))):
             if name((await session.whois(nick)).account) == account:
+                self._seen[account] = (session, nick,
+                                       self._clock() + _SEEN_S)
                 return nick
         raise AwayError(f"nobody is logged in as {account} now",
                         hint="it is sent when they are back")

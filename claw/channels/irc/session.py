@@ -88,7 +88,7 @@ class Session:
     def __init__(self, wire: Wire, settings: IrcSettings, log: Log, *,
                  hears: Callable[["Session", Line], None],
                  heard: Callable[[], None],
-                 patience: Patience = Patience()) -> None:
+                 patience: Patience) -> None:
         self._wire = wire
         self._settings = settings
         self._log = log
@@ -172,8 +172,9 @@ class Session:
                         self._start.take(line)
         except TimeoutError as error:
             raise UnavailableError(
-                f"{self._settings.server} owes us {self._start.step} since "
-                f"{self._patience.register_s:g} s", hint="claw channel doctor irc") from error
+                f"{self._settings.server} owes us {self._start.step} for "
+                f"{self._patience.register_s:g} s",
+                hint="claw channel doctor irc") from error
         self._bucket.count(_START_LINES)
         self._reader = asyncio.create_task(self._read())
         await self._wait_for(self._told, self._patience.motd_s)
@@ -254,10 +255,11 @@ class Session:
                 if ends and await self._wait_for(
                         asked.answer, ECHO_S) is None:
                     await self._wire.write(fence)
-                if await self._wait_for(asked.answer, self._patience.answer_s) is None:
+                patience_s = self._patience.answer_s
+                if await self._wait_for(asked.answer, patience_s) is None:
                     self.fail(UnavailableError(
                         f"{self._settings.server} has not answered for "
-                        f"{self._patience.answer_s:g} s", hint="try again"))
+                        f"{patience_s:g} s", hint="try again"))
                 self._check(asked)
                 return asked.found
             finally:
