@@ -20,6 +20,7 @@ from claw.channels.irc.register import (
 from claw.channels.irc.settings import IrcSettings
 from claw.channels.irc.wire import Bucket, Wire
 from claw.core.errors import ClawError, UnavailableError
+from claw.core.failpoint import reach
 from claw.core.log import Log
 from claw.core.value import Value
 
@@ -251,6 +252,7 @@ class Session:
                 ping, takes, ends or (lambda line: False))
             try:
                 leaving()
+                reach("net.request")
                 await self._wire.write(*lines, b"" if ends else fence)
                 if ends and await self._wait_for(
                         asked.answer, ECHO_S) is None:
@@ -261,6 +263,7 @@ class Session:
                         f"{self._settings.server} has not answered for "
                         f"{patience_s:g} s", hint="try again"))
                 self._check(asked)
+                reach("net.response")
                 return asked.found
             finally:
                 self._question = None
