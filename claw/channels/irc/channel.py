@@ -69,7 +69,7 @@ come slowly: give the answer in one to five lines.
         return f"irc:{s.server.lower()}:{s.port}:{s.nickname.lower()}"
 
     async def aclose(self) -> None:
-        self._client.close()
+        await self._client.aclose()
 
     # -- receiving and sending
 

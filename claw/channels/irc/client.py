@@ -86,6 +86,7 @@ class Client:
         async with self._opening:
             if self.current is not None:
                 return self.current
+            await self.aclose()  # of the one before
             wire = await open_wire(self._settings)
             session = Session(
                 wire, self._settings, self._log, hears=self._hear,
@@ -93,16 +94,16 @@ class Client:
             try:
                 await session.open()
             except BaseException:
-                session.close()
+                await session.aclose()
                 raise
             self._session = session
             return session
 
-    def close(self) -> None:
+    async def aclose(self) -> None:
         self._ready.clear()
-        if self._session is not None:
-            self._session.close()
-            self._session = None
+        session, self._session = self._session, None
+        if session is not None:
+            await session.aclose()
 
     # -- listening
 
@@ -121,7 +122,7 @@ class Client:
                     await self._pause()
         finally:
             self._listens = False
-            self.close()
+            await self.aclose()
 
     async def _live(self, inbox: Inbox, intake: Intake,
                     send: Send) -> None:
@@ -207,7 +208,13 @@ class Client:
                 self._news.clear()
                 await self._news.wait()
             number, line = self._waiting[0]
-            message = await intake.read(session, line, number, inbox, send)
+            message = None
+            try:
+                message = await intake.read(session, line, number, inbox,
+                                            send)
+            except (ValueError, OverflowError) as error:
+                self._log("line_unreadable", id=number,
+                          error=str(error)[:300])
             if message is not None:
                 await inbox.put(message)
             self._history.note(session, line, kept=message is not None)

@@ -69,6 +69,7 @@ async def _reach(settings: IrcSettings) -> list[Finding]:
             return [*rows, Finding("tls", "fail", error.message, error.hint)]
         return [*rows, Finding("tcp", "fail", error.message, error.hint)]
     wire.close()
+    await wire.wait_closed()
     return [*rows, Finding("tcp", "ok", f"{where} answers"), _tls(settings)]
 
 

@@ -6,6 +6,7 @@ in. Lines are asked for from a second before it; the queue knows by their
 `msgid` which it has. Source: ircv3.net/specs/extensions/chathistory.
 """
 
+import re
 import time
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
@@ -22,6 +23,7 @@ PAGES = 5  # of a conversation, after an outage
 _TALKS = 50  # private conversations
 _NEEDS = {"draft/chathistory", "batch", "server-time", "message-tags"}
 _PRIVATE = "read:"  # the mark of all private conversations
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 _EVERY_S = 30.0  # for lines that were not for us
 
 
@@ -46,14 +48,14 @@ class History:
                 self._move(key, line.tags["time"])
 
     def _move(self, key: str, to: str) -> None:
-        if to > (self._marks.get(key) or ""):
+        if _TIME.fullmatch(to) and to > (self._marks.get(key) or ""):
             self._marks.set(key, to)
 
     def begin(self, session: Session) -> None:
         """From the first time on nothing is missed; nothing before is
         read."""
         if is_kept(session) and self._marks.get(_PRIVATE) is None:
-            self._marks.set(_PRIVATE, _write_time(datetime.now(UTC)))
+            self._marks.set(_PRIVATE, _shift("", 1))
 
     async def catch_up(self, session: Session) -> list[Line]:
         """What was said since the marks, the oldest first; of a channel
@@ -64,11 +66,10 @@ class History:
         for channel in sorted(session.joined):
             key = _mark(channel)
             if since := self._marks.get(key):
-                found += await self._read(session, channel, _before(since))
+                found += await self._read(session, channel, _shift(since, -1))
             else:
-                self._marks.set(key, session.began_at
-                                or _write_time(datetime.now(UTC)))
-        since = _before(self._marks.get(_PRIVATE) or "")
+                self._marks.set(key, _shift(session.began_at, 1))
+        since = _shift(self._marks.get(_PRIVATE) or "", -1)
         for nick in await self._find_talks(session, since):
             found += await self._read(session, nick, since)
         return sorted(found, key=lambda line: line.tags.get("time", ""))
@@ -155,10 +156,10 @@ def _write_time(moment: datetime) -> str:
         f"{moment.microsecond // 1000:03d}Z")
 
 
-def _before(told: str) -> str:
-    """A second before a time that a server told."""
+def _shift(told: str, seconds: float) -> str:
+    """A time that a server told, or else now, and so many seconds."""
     try:
-        return _write_time(datetime.fromisoformat(told)
-                           - timedelta(seconds=1))
-    except (ValueError, OverflowError):
-        return told
+        moment = datetime.fromisoformat(told)
+    except ValueError:
+        moment = datetime.now(UTC)
+    return _write_time(moment + timedelta(seconds=seconds))

@@ -8,6 +8,7 @@ slowly.
 import re
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from datetime import UTC, datetime
 
 from claw.channels.access import Door, Hints, read_code
@@ -29,6 +30,7 @@ from claw.core.channel import (
     Inbox,
     SendMessage,
 )
+from claw.core.errors import ClawError
 from claw.version import __version__
 
 CTCP_S = 10.0
@@ -72,12 +74,12 @@ class Intake:
         private = session.fold(target) == session.fold(session.nick)
         if not private and not session.is_channel(target.lstrip("@+%~")):
             return None
-        ctcp = read_ctcp(line.last)
+        ctcp = read_ctcp(line.param(1))
         if ctcp is not None and ctcp[0] != "ACTION":
             if private:
                 self._answer_ctcp(session, line.nick, *ctcp)
             return None
-        text = strip_formats(ctcp[1] if ctcp else line.last).strip()
+        text = strip_formats(ctcp[1] if ctcp else line.param(1)).strip()
         if not private:
             text, named = read_mention(text, session.nick, session.fold)
             if self._settings.mention_only and not named:
@@ -141,7 +143,8 @@ async def _reply(text: str, who: Who, own_id: str, inbox: Inbox,
                  send: Send) -> None:
     message = SendMessage(text, who.id)
     if not isinstance(inbox, TakesReplies):
-        await send(message)
+        with suppress(ClawError):  # who is gone needs no hint
+            await send(message)
         return
     for number, part in enumerate(make_parts(message)):
         await inbox.reply(f"{own_id}:{number}", message, part)

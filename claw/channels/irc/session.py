@@ -477,11 +477,12 @@ class Session:
             self.closed.set_result(error)
         self._end(b"")
 
-    def close(self) -> None:
-        """Say goodbye; at once."""
+    async def aclose(self) -> None:
+        """Say goodbye; takes a moment at most."""
         if not self.closed.done():
             self.closed.set_result(UnavailableError("claw hung up"))
         self._end(write_line("QUIT", "bye"))
+        await self._wire.wait_closed()
 
     def _end(self, farewell: bytes) -> None:
         for timer in self._timers.values():

@@ -20,6 +20,7 @@ from claw.net.remote import load_certificates
 
 CONNECT_S = 15.0
 MOST_BYTES = 16 * 1024  # tags have 8,191, the rest 512 or LINELEN
+_CLOSE_S = 0.5
 _CHUNK = 64 * 1024
 
 
@@ -114,8 +115,14 @@ class Wire:
             if farewell and not self._writer.is_closing():
                 self._writer.write(farewell)
             self._writer.close()
-        transport = self._writer.transport
-        asyncio.get_running_loop().call_later(1.0, transport.abort)
+
+    async def wait_closed(self) -> None:
+        """Until what was written is gone; a moment at most."""
+        with suppress(OSError, TimeoutError):
+            async with asyncio.timeout(_CLOSE_S):
+                await self._writer.wait_closed()
+                return
+        self._writer.transport.abort()
 
 
 async def open_wire(settings: IrcSettings) -> Wire:

@@ -70,11 +70,8 @@ def _join_lines(lines: list[str]) -> list[str]:
         plain = line.removeprefix(MARK)
         if plain.startswith(_START) or not found:
             found.append([line])
-        elif plain == line:
-            found[-1].append(line)
-        else:
-            if found[-1][-1] != plain:
-                found[-1].append(plain)
-            if not found[-1][0].startswith(MARK):
-                found[-1][0] = MARK + found[-1][0]
+            continue
+        found[-1].append(plain)
+        if plain != line and not found[-1][0].startswith(MARK):
+            found[-1][0] = MARK + found[-1][0]
     return [" ".join(paragraph) for paragraph in found]
