@@ -11,6 +11,7 @@ REGISTRY = Channels("channel", "claw.channels", {
     "discord": "claw.channels.discord.channel:DiscordChannel",
     "slack": "claw.channels.slack.channel:SlackChannel",
     "matrix": "claw.channels.matrix.channel:MatrixChannel",
+    "irc": "claw.channels.irc.channel:IrcChannel",
     "cli": "claw.channels.cli.channel:CliChannel",
     "mattermost": "claw.channels.mattermost.channel:MattermostChannel",
     "webhook": "claw.channels.webhook.channel:WebhookChannel",

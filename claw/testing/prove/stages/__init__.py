@@ -13,6 +13,7 @@ STAGES = Registry("stage", "claw.stages", {
     "mattermost": "claw.testing.prove.stages.mattermost:MattermostStage",
     "matrix": "claw.testing.prove.stages.matrix:MatrixStage",
     "telegram": "claw.testing.prove.stages.telegram:TelegramStage",
+    "irc": "claw.testing.prove.stages.irc:IrcStage",
     "webhook": "claw.testing.prove.stages.webhook:WebhookStage",
     "discord": "claw.testing.prove.stages.discord:DiscordStage",
 })

@@ -1,0 +1,159 @@
+"""Who somebody is. A nick is no identity: who has it now need not be who had
+it a minute ago.
+
+Where a network has accounts a person is "account:NAME", as the server vouches
+for it (the `account` tag, else WHOIS), and who is not logged in "nick:NAME",
+which no entry of the allow-list means but one that says so. Where there are
+no accounts at all a person is the nick. Names are in lower case of ASCII: what
+a server holds equal beyond that is refused rather than mixed up.
+Source: ircv3.net/specs/extensions/account-tag, WHOIS replies 311 and 330.
+"""
+
+import time
+from collections.abc import Callable, Iterable
+
+from claw.channels.access import Person
+from claw.channels.irc.line import Line, fold
+from claw.channels.irc.session import Session
+from claw.channels.irc.settings import IrcSettings
+from claw.core.channel import KeepsMarks
+from claw.core.errors import RequestRefusedError, UnavailableError
+from claw.core.value import Value
+
+ACCOUNT, NICK = "account:", "nick:"
+_FRESH_S = 30.0
+_SEEN_S = 10.0  # an answer of many lines asks not for each
+_MOST = 1_000
+
+
+class AwayError(UnavailableError):
+    """Nobody is there to be told; nothing has left."""
+
+    maybe_sent = False
+
+
+class Who(Value):
+    """`id` is the stable id and the address of private answers, `entries`
+    what in an allow-list names this person."""
+
+    id: str
+    nick: str
+    entries: tuple[str, ...]
+    is_known: bool  # the id is one that others can't take at will
+
+    @property
+    def people(self) -> tuple[Person, ...]:
+        return tuple(map(Person, self.entries))
+
+
+class People:
+    """The people of one network."""
+
+    def __init__(self, settings: IrcSettings, marks: KeepsMarks,
+                 clock: Callable[[], float] = time.monotonic) -> None:
+        self._marks = marks
+        self._clock = clock
+        self._vouched = bool(settings.sasl_password or settings.client_cert
+                             or settings.nickserv_password) or any(
+            str(entry).startswith(ACCOUNT)
+            for entry in settings.allowed_users)
+        self._mark = f"accounts:{settings.server.lower()}"
+        self._seen: dict[str, tuple[Session, str, float]] = {}
+        self._accounts: dict[str, tuple[float, str]] = {}
+
+    def has_accounts(self, session: Session) -> bool:
+        """Whether the network has accounts: a sign of it holds for good, or
+        a server that is cut off from services would let anybody in."""
+        if self._vouched or self._marks.get(self._mark):
+            return True
+        if session.has_accounts:
+            self._marks.set(self._mark, "yes")
+        return session.has_accounts
+
+    async def identify(self, session: Session, line: Line) -> Who:
+        """Who has written a line. Raises UnavailableError."""
+        nick = name(line.nick)
+        if not self.has_accounts(session):
+            return Who(nick, line.nick, (nick, NICK + nick), True)
+        account = name(line.tags.get("account", "")
+                       if "account-tag" in session.caps
+                       else await self._look_up(session, line))
+        if not account or account == "*":
+            return Who(NICK + nick, line.nick, (NICK + nick,), False)
+        self._remember(account, nick)
+        return Who(ACCOUNT + account, line.nick,
+                   (ACCOUNT + account, account, NICK + nick), True)
+
+    async def _look_up(self, session: Session, line: Line) -> str:
+        """The account of who has the nick now, if that is who wrote."""
+        at, account = self._accounts.get(line.source, (0.0, ""))
+        if account and self._clock() - at < _FRESH_S:
+            return account
+        who = await session.whois(line.nick)
+        if who.address != line.source.partition("!")[2]:
+            return ""
+        if len(self._accounts) >= _MOST:
+            self._accounts.clear()
+        self._accounts[line.source] = (self._clock(), who.account)
+        return who.account
+
+    # -- the other way
+
+    def _remember(self, account: str, nick: str) -> None:
+        key = f"nick:{account}"
+        if nick != (self._marks.get(key) or account):
+            self._marks.set(key, nick)
+
+    async def find(self, session: Session, recipient: str) -> str:
+        """The nick or channel behind an address. Raises AwayError where
+        nobody is logged in as the account, RequestRefusedError for what is
+        no address."""
+        target = recipient.removeprefix(NICK)
+        if not recipient.startswith(ACCOUNT):
+            check_target(target, session)
+            return target
+        account = name(recipient.removeprefix(ACCOUNT))
+        check_target(account, session)
+        seen = self._seen.get(account)
+        if seen and seen[0] is session and self._clock() < seen[2]:
+            return seen[1]
+        last = self._marks.get(f"nick:{account}")
+        for nick in dict.fromkeys(filter(None, (last, account))):
+            if name((await session.whois(nick)).account) == account:
+                self._seen[account] = (session, nick,
+                                       self._clock() + _SEEN_S)
+                return nick
+        raise AwayError(f"nobody is logged in as {account} now",
+                        hint="it is sent when they are back")
+
+
+    def guess(self, session: Session, recipient: str) -> str:
+        """The nick that is likely behind an address, for what does no harm
+        in the wrong place. Raises RequestRefusedError."""
+        account = name(recipient.removeprefix(ACCOUNT))
+        target = (self._marks.get(f"nick:{account}") or account) \
+            if recipient.startswith(ACCOUNT) else recipient.removeprefix(NICK)
+        check_target(target, session)
+        return target
+
+
+def name(text: str) -> str:
+    """The one spelling of a nick or account in ids and marks."""
+    return fold(text, "ascii")
+
+
+def read_entries(entries: Iterable[str | int]) -> list[str]:
+    """An allow-list as ids are written."""
+    return [name(str(entry).strip()) for entry in entries]
+
+
+def check_target(target: str, session: Session) -> None:
+    """Raises RequestRefusedError for what no message can go to: several at
+    once, a mask of servers, words."""
+    bare = target.lstrip("@+%&~") if target[:1] in "@+%~" else target
+    bad = " ,\0\r\n\a:" + ("" if session.is_channel(bare) else "!@*?$#&")
+    if not bare or len(target.encode()) > 200 or any(
+            sign in bad or not sign.isprintable() for sign in bare):
+        raise RequestRefusedError(
+            f"{target[:60]!r} is no nick or channel of IRC",
+            hint='write irc:NICK, irc:account:NAME or "irc:#channel"')
