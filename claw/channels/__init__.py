@@ -8,6 +8,7 @@ from claw.core.registry import Registry
 
 REGISTRY = Registry("channel", "claw.channels", {
     "telegram": "claw.channels.telegram.channel:TelegramChannel",
+    "email": "claw.channels.email.channel:EmailChannel",
     "cli": "claw.channels.cli.channel:CliChannel",
     "webhook": "claw.channels.webhook.channel:WebhookChannel",
 })

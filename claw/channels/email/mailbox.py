@@ -24,14 +24,14 @@ from claw.core.errors import (
     NotFoundError,
     UnavailableError,
 )
+from claw.core.installed import install_command
 from claw.core.value import Value
 from claw.net.addresses import is_loopback
 from claw.net.errors import scrub
-from claw.core.installed import install_command
 from claw.net.remote import load_certificates
 
 if TYPE_CHECKING:
-    from imapclient import IMAPClient
+    from imapclient import IMAPClient  # type: ignore[import-untyped]
 
 T = TypeVar("T")
 
@@ -133,7 +133,9 @@ class Mailbox:
 
     def _login(self, client: "IMAPClient", password: str,
                token: str | None) -> None:
-        from imapclient.exceptions import LoginError
+        from imapclient.exceptions import (  # type: ignore[import-untyped]
+            LoginError,
+        )
         name = self._settings.username.strip()
         try:
             if token is not None:
@@ -226,11 +228,15 @@ class Mailbox:
 
     async def wait(self, seconds: float) -> None:
         """Until there may be news, or so long."""
-        if await self._call(lambda client: client.has_capability("IDLE")):
+        if await self.has_idle():
             await self._call(lambda client: self._idle(client, seconds))
         else:
             await asyncio.sleep(min(seconds, _POLL_S))
             await self._call(lambda client: client.noop())
+
+    async def has_idle(self) -> bool:
+        return await self._call(
+            lambda client: bool(client.has_capability("IDLE")))
 
     def _idle(self, client: "IMAPClient", seconds: float) -> None:
         client.idle()

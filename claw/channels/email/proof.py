@@ -49,6 +49,13 @@ def judge_sender(headers: Iterable[str], domain: str, trusted: str = ""
         f" of {trusted}" if trusted else ""))
 
 
+def read_server(header: str) -> str:
+    """The name of the server that wrote a header, in small letters; "" for
+    one that gives none."""
+    read = _read(header)
+    return "" if read is None else read[0].lower()
+
+
 def _judge(results: list[_Result], domain: str, server: str) -> Verdict:
     good = False
     for one in results:

@@ -43,7 +43,8 @@ class Threads:
         self._marks.set(key, json.dumps({
             "subject": mail.subject[:300],
             "references": cut_references([*mail.references, mail.id])}))
-        known = [k for k in self._marks.keys() if k.startswith(_PREFIX)]
+        known = list(filter(lambda key: key.startswith(_PREFIX),
+                            self._marks.keys()))
         for old in known[:-_MOST]:
             self._marks.set(old, None)
 
