@@ -202,7 +202,7 @@ def _parse(line: bytes, literals: list[bytes]) -> list[Any]:
 
 
 def _text(value: Any) -> str:
-    return value.decode("utf-8", "replace")
+    return str(value, "utf-8", "replace")
 
 
 def _uids(folder: Folder, said: str) -> Iterator[int]:

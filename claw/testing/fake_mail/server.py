@@ -15,6 +15,8 @@ from claw.testing.fake_mail.store import Folder, Kept, Sent, Store
 from claw.testing.faults import Faults
 
 _LIMIT = 2**26
+_SESSIONS: tuple[type[ImapSession] | type[SmtpSession], ...] = (
+    ImapSession, SmtpSession)
 
 
 class FakeMail:
@@ -35,7 +37,7 @@ class FakeMail:
         self.imap_port = self.smtp_port = 0
         self._count = 0
         self._tasks: set[asyncio.Task[Any]] = set()
-        self._idlers: set[ImapSession] = set()
+        self._sessions: set[ImapSession | SmtpSession] = set()
         self._loop: asyncio.AbstractEventLoop | None = None
 
     def __enter__(self) -> "FakeMail":
@@ -60,8 +62,7 @@ class FakeMail:
             asyncio.set_event_loop(loop)
             self._servers = [loop.run_until_complete(asyncio.start_server(
                 self._serve(make), sock=sock, limit=_LIMIT))
-                for sock, make in zip(listeners, (ImapSession, SmtpSession),
-                                      strict=True)]
+                for sock, make in zip(listeners, _SESSIONS, strict=True)]
             ready.set()
             loop.run_forever()
             loop.close()
@@ -104,7 +105,7 @@ class FakeMail:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    def _serve(self, make: "type[ImapSession] | type[SmtpSession]"
+    def _serve(self, make: type[ImapSession] | type[SmtpSession]
                ) -> Callable[[asyncio.StreamReader, asyncio.StreamWriter],
                              Any]:
         async def serve(reader: asyncio.StreamReader,
@@ -113,8 +114,7 @@ class FakeMail:
             assert task is not None
             self._tasks.add(task)
             session = make(self, reader, writer)
-            if isinstance(session, ImapSession):
-                self._idlers.add(session)
+            self._sessions.add(session)
             try:
                 await session.run()
             except (Hung, ConnectionError, asyncio.IncompleteReadError,
@@ -124,16 +124,19 @@ class FakeMail:
                 self.problems.append(f"the fake failed: {error!r}")
             finally:
                 self._tasks.discard(task)
-                self._idlers.discard(session)  # type: ignore[arg-type]
+                self._sessions.discard(session)
                 writer.transport.abort()
         return serve
 
     def wake(self) -> None:
         """Tell those who wait that there is news."""
-        loop = self._loop
-        if loop is not None:
-            loop.call_soon_threadsafe(
-                lambda: [session.news.set() for session in self._idlers])
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._tell)
+
+    def _tell(self) -> None:
+        for session in self._sessions:
+            if isinstance(session, ImapSession):
+                session.news.set()
 
     # -- people
 

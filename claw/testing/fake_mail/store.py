@@ -6,6 +6,7 @@ import threading
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.message import EmailMessage
+from typing import Any
 
 
 @dataclass
@@ -65,8 +66,9 @@ class Sent:
 
     @property
     def files(self) -> list[bytes]:
-        return [part.get_payload(decode=True)
-                for part in self.message.iter_attachments()]
+        found: list[Any] = [part.get_payload(decode=True)
+                            for part in self.message.iter_attachments()]
+        return [bytes(content) for content in found]
 
 
 @dataclass
