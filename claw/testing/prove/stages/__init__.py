@@ -10,6 +10,7 @@ from claw.testing.prove.verdict import Got, Said
 HERE = "127.0.0.1"
 STAGES = Registry("stage", "claw.stages", {
     "telegram": "claw.testing.prove.stages.telegram:TelegramStage",
+    "email": "claw.testing.prove.stages.email:EmailStage",
     "webhook": "claw.testing.prove.stages.webhook:WebhookStage",
 })
 
