@@ -31,6 +31,24 @@ LATE = {
     "claw.channels.access": {"asyncio"},
     "claw.channels.client": {"claw.net.http"},
     "claw.channels.connection": {"asyncio"},
+    "claw.channels.email.channel": {
+        "claw.channels.email.diagnose",
+        "claw.channels.email.intake",
+        "claw.channels.email.listener",
+        "claw.channels.email.logins",
+        "claw.channels.email.outgoing",
+        "claw.channels.email.sent",
+        "claw.channels.email.smtp",
+        "claw.channels.email.threads",
+        "claw.channels.outfiles",
+    },
+    "claw.channels.email.mailbox": {
+        "imapclient",
+        "imapclient.exceptions",
+    },
+    "claw.channels.email.smtp": {
+        "aiosmtplib",
+    },
     "claw.channels.telegram.channel": {
         "claw.channels.telegram.api",
         "claw.channels.telegram.diagnose",

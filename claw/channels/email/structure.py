@@ -13,6 +13,7 @@ from email.message import Message
 from email.parser import BytesParser
 from email.policy import compat32
 from typing import Any
+from urllib.parse import unquote
 
 from claw.channels.email.decoding import decode_header
 from claw.core.value import Value
@@ -165,7 +166,6 @@ def _plain(value: str) -> str:
     _, second, coded = rest.partition("'")
     if not (sign and second and "%" in coded):
         return value
-    from urllib.parse import unquote
     try:
         return unquote(coded, charset or "utf-8", "replace")
     except LookupError:

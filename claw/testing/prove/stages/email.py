@@ -2,7 +2,7 @@
 
 from claw.testing.fake_mail import FakeMail
 from claw.testing.prove.stages import HERE
-from claw.testing.prove.verdict import MARK, Got, Said
+from claw.testing.prove.verdict import Got, Said
 
 _DOMAIN = "people.test"
 
@@ -49,15 +49,10 @@ class EmailStage:
         return Said(str(chat), text)
 
     def got(self) -> list[Got]:
-        """The service's mails, in order; a file stands behind its mail."""
-        found: list[Got] = []
-        for sent in self.mail.sent:
-            chat = sent.recipient.partition("@")[0]
-            found.append(Got(chat, sent.text))
-            mark = MARK if sent.text.startswith(MARK.strip()) else ""
-            found += [Got(chat, mark + content.decode())
-                      for content in sent.files]
-        return found
+        """The service's mails, in order, each with its files."""
+        return [Got(sent.recipient.partition("@")[0], "\n\n".join(
+            [sent.text, *(content.decode() for content in sent.files)]))
+            for sent in self.mail.sent]
 
     def problems(self) -> list[str]:
         return self.mail.problems
