@@ -76,13 +76,14 @@ class Listener:
             position = await self._begin(
                 box, await box.select(self._settings.imap_folder), inbox)
             while True:
-                uids = await box.search("UID", f"{position.uid + 1}:*")
-                position = await self._take(
-                    box, [u for u in uids if u > position.uid], position,
-                    inbox)
+                box.pop_news()
+                uids = [u for u in await box.search(
+                    "UID", f"{position.uid + 1}:*") if u > position.uid]
                 self.link.recover()
-                await box.wait(self.wait_s)
-                self.link.heard()
+                if uids:
+                    position = await self._take(box, uids, position, inbox)
+                elif not box.pop_news():
+                    await box.wait(self.wait_s)
         finally:
             box.close()
 

@@ -226,6 +226,13 @@ class Mailbox:
             return True
         return await self._call(work)
 
+    def pop_news(self) -> bool:
+        """Whether a call since the last time was told of more mails, as
+        any may be; IDLE does not tell of them again."""
+        client = self._client
+        return client is not None and bool(
+            client._imap.untagged_responses.pop("EXISTS", None))
+
     async def wait(self, seconds: float) -> None:
         """Until there may be news, or so long."""
         if await self.has_idle():
