@@ -51,6 +51,22 @@ LATE = {
         "claw.channels.discord.signs",
         "claw.net.http",
     },
+    "claw.channels.email.channel": {
+        "claw.channels.email.diagnose",
+        "claw.channels.email.intake",
+        "claw.channels.email.listener",
+        "claw.channels.email.logins",
+        "claw.channels.email.outgoing",
+        "claw.channels.email.sent",
+        "claw.channels.email.smtp",
+        "claw.channels.email.threads",
+        "claw.channels.outfiles",
+    },
+    "claw.channels.email.mailbox": {
+        "imapclient",
+        "imapclient.exceptions",
+    },
+    "claw.channels.email.smtp": {"aiosmtplib"},
     "claw.channels.matrix.channel": {
         "claw.channels.matrix.api",
         "claw.channels.matrix.diagnose",

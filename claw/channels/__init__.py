@@ -12,6 +12,7 @@ REGISTRY = Channels("channel", "claw.channels", {
     "slack": "claw.channels.slack.channel:SlackChannel",
     "matrix": "claw.channels.matrix.channel:MatrixChannel",
     "irc": "claw.channels.irc.channel:IrcChannel",
+    "email": "claw.channels.email.channel:EmailChannel",
     "cli": "claw.channels.cli.channel:CliChannel",
     "mattermost": "claw.channels.mattermost.channel:MattermostChannel",
     "webhook": "claw.channels.webhook.channel:WebhookChannel",

@@ -14,6 +14,7 @@ STAGES = Registry("stage", "claw.stages", {
     "matrix": "claw.testing.prove.stages.matrix:MatrixStage",
     "telegram": "claw.testing.prove.stages.telegram:TelegramStage",
     "irc": "claw.testing.prove.stages.irc:IrcStage",
+    "email": "claw.testing.prove.stages.email:EmailStage",
     "webhook": "claw.testing.prove.stages.webhook:WebhookStage",
     "discord": "claw.testing.prove.stages.discord:DiscordStage",
 })

@@ -1,0 +1,1 @@
+"""Mail: a mailbox read over IMAP, answers sent over SMTP."""

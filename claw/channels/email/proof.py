@@ -1,0 +1,137 @@
+"""Whether the receiving server found a mail's sender good. Pure.
+
+It says so in Authentication-Results. A sender can write such headers too,
+but none above those of the server that took the mail in: only the topmost
+one counts, or the topmost one of the name that the settings give. Good is
+what speaks for the domain of From: DMARC, DKIM of it or of a domain above
+it, SPF of it. Source: RFC 8601, RFC 7489 section 3.1.
+"""
+
+import re
+from collections.abc import Iterable
+
+from claw.channels.email.envelope import normalise_domain
+from claw.core.value import Value
+
+_TOKEN = re.compile(r'"((?:[^"\\]|\\.)*+)"|([^\s;="]+)|([;="])|\s+', re.DOTALL)
+_COMMENT = re.compile(r'("(?:[^"\\]|\\.)*+")|\((?:[^()\\]|\\.)*+\)',
+                      re.DOTALL)
+# An address of the sender's making, that the server has put in its words.
+_SLIPPED_IN = re.compile(r'"[^"]*[;()][^"]*"')
+
+
+class Verdict(Value):
+    """`why` says what was missing; `server` is who judged."""
+
+    is_good: bool
+    why: str = ""
+    server: str = ""
+
+
+class _Result(Value):
+    method: str
+    result: str
+    properties: dict[str, str]
+
+
+def judge_sender(headers: Iterable[str], domain: str, trusted: str = ""
+                 ) -> Verdict:
+    """Whether these headers (topmost first) prove a From of `domain`."""
+    for header in headers:
+        read = _read(header)
+        server = read[0] if read is not None else ""
+        if trusted and server.lower() != trusted.strip().lower():
+            continue
+        if read is None:
+            return Verdict(False, "its Authentication-Results can't be read")
+        return _judge(read[1], domain, server)
+    return Verdict(False, "no Authentication-Results" + (
+        f" of {trusted}" if trusted else ""))
+
+
+def read_server(header: str) -> str:
+    """The name of the server that wrote a header, in small letters; "" for
+    one that gives none."""
+    read = _read(header)
+    return "" if read is None else read[0].lower()
+
+
+def _judge(results: list[_Result], domain: str, server: str) -> Verdict:
+    good = False
+    for one in results:
+        if one.method == "dmarc":
+            if one.result == "fail":
+                return Verdict(False, "dmarc=fail", server)
+            good |= one.result == "pass" and _domain(
+                one.properties.get("header.from")) == domain
+        elif one.method == "dkim" and one.result == "pass":
+            signer = _domain(one.properties.get("header.d")
+                             or one.properties.get("header.i"))
+            good |= _speaks_for(signer, domain)
+        elif one.method == "spf" and one.result == "pass":
+            good |= _domain(one.properties.get("smtp.mailfrom")) == domain
+    if good:
+        return Verdict(True, "", server)
+    found = ", ".join(f"{one.method}={one.result}" for one in results[:6])
+    return Verdict(False, f"nothing good for {domain} "
+                   f"({found or 'no result'})", server)
+
+
+def _speaks_for(signer: str | None, domain: str) -> bool:
+    """Its own domain, or one above: who holds that holds it too. One below
+    is for DMARC to judge, which knows where domains begin."""
+    return signer is not None and "." in signer and (
+        signer == domain or domain.endswith("." + signer))
+
+
+def _domain(value: str | None) -> str | None:
+    return None if value is None else normalise_domain(
+        value.strip("<>").rpartition("@")[2])
+
+
+def _read(header: str) -> tuple[str, list[_Result]] | None:
+    """The server's name ("" where it gives none) and its results; None
+    for what is not in the form."""
+    text = str(header)[:20_000]
+    if _SLIPPED_IN.search(text):
+        return None
+    for _ in range(5):  # comments in comments
+        text = _COMMENT.sub(lambda found: found[1] or " ", text)
+    if set("()") & set(text):
+        return None
+    groups: list[list[str]] = [[]]
+    for found in _TOKEN.finditer(text):
+        quoted, word, sign = found.groups()
+        if sign == ";":
+            groups.append([])
+        elif sign == '"':
+            return None
+        elif quoted is not None or word or sign:
+            groups[-1].append(sign or word or f" {quoted}")
+    server = ""
+    if "=" not in groups[0]:  # a name, and a version perhaps
+        server = "".join(groups.pop(0)[:1]).strip()
+    return server, [made for group in groups if (made := _result(group))]
+
+
+def _result(group: list[str]) -> _Result | None:
+    """`method[/version] = result property = value ...`."""
+    pairs: list[tuple[str, str]] = []
+    at = 0
+    while at + 2 < len(group):
+        name, sign, value = group[at:at + 3]
+        if sign != "=" or "=" in (name, value):
+            at += 1
+            continue
+        at += 3
+        if at < len(group) and group[at].startswith("@"):
+            value += group[at]  # a quoted local part, and its domain
+            at += 1
+        pairs.append((name.lower(), value.strip()))
+    if not pairs:
+        return None
+    properties: dict[str, str] = {}
+    for name, value in pairs[1:]:
+        properties.setdefault(name, value)
+    method, result = pairs[0]
+    return _Result(method.partition("/")[0], result.lower(), properties)

@@ -1,0 +1,123 @@
+"""A mailbox against the fake server."""
+
+import asyncio
+from contextlib import asynccontextmanager
+
+import pytest
+
+from claw.channels.email.channel import EmailChannel
+from claw.channels.email.settings import EmailSettings
+from claw.core.channel import ChannelDeps, Marks, SendMessage
+from claw.testing.contracts.stage import until
+from claw.testing.fake_mail import FakeMail
+
+
+class KeepingInbox:
+    def __init__(self):
+        self.messages = []
+        self.failures = []
+
+    async def put(self, message):
+        self.messages.append(message)
+
+    def received(self):
+        """Receiving works."""
+
+    def failed(self, why):
+        self.failures.append(why)
+
+
+class Post:
+    """A channel with what surrounds it, ready to be driven by a test."""
+
+    def __init__(self, mail, tmp_path):
+        self.mail = mail
+        self.inbox = KeepingInbox()
+        self.logs = []
+        self.slept = []
+        self.remembered = []
+        self.marks = Marks()
+        self.now = 1000.0
+        self.workspace = tmp_path / "workspace"
+        self.workspace.mkdir()
+        self.deps = ChannelDeps(
+            workspace=self.workspace, files=tmp_path / "files",
+            marks=self.marks, log=lambda event, **fields: self.logs.append(
+                (event, fields)), remember=self._remember)
+
+    def _remember(self, sender):
+        self.remembered.append(sender)
+        return True
+
+    def logged(self, event):
+        return [fields for name, fields in self.logs if name == event]
+
+    async def _sleep(self, seconds):
+        self.slept.append(seconds)
+        await asyncio.sleep(0.01)
+
+    def make(self, **given):
+        return EmailChannel(EmailSettings(**{
+            "imap_host": "127.0.0.1", "imap_port": self.mail.imap_port,
+            "imap_tls": False, "smtp_host": "127.0.0.1",
+            "smtp_port": self.mail.smtp_port, "smtp_tls": False,
+            "username": self.mail.user, "password": self.mail.password,
+            "allowed_users": ("alice@people.test", "@friends.test"),
+            **given}), self.deps, sleep=self._sleep,
+            clock=lambda: self.now)
+
+    @asynccontextmanager
+    async def listening(self, **given):
+        channel = self.make(**given)
+        task = asyncio.create_task(channel.listen(self.inbox))
+        try:
+            yield channel
+        finally:
+            if task.done() and not task.cancelled():
+                task.result()
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+            await channel.aclose()
+
+    def hears(self, count=1, *, then=lambda: True, **given):
+        """Listen until so many messages are here and `then` is true."""
+        async def go():
+            async with self.listening(**given):
+                await until(lambda: len(self.inbox.messages) >= count
+                            and then())
+        asyncio.run(go())
+        return self.inbox.messages
+
+    def hears_nothing(self, **given):
+        """Listen until the folder is read to its end."""
+        async def go():
+            async with self.listening(**given):
+                await until(lambda: any(
+                    f'"uid": {self.mail.inbox.next_uid - 1},' in (
+                        self.marks.get(key) or "")
+                    for key in self.marks.keys()))  # noqa: SIM118
+        asyncio.run(go())
+        assert self.inbox.messages == []
+
+    def sends(self, content="", recipient="alice@people.test", *,
+              channel=None, **given):
+        async def go():
+            sender = channel or self.make()
+            await sender.send(SendMessage(content, recipient, **given))
+            await sender.aclose()
+        asyncio.run(go())
+        return self.mail.sent[-1]
+
+
+@pytest.fixture
+def mail():
+    with FakeMail() as running:
+        yield running
+    assert running.problems == []
+
+
+@pytest.fixture
+def post(mail, tmp_path):
+    made = Post(mail, tmp_path)
+    yield made
+    assert mail.password not in repr(made.logs)
