@@ -9,6 +9,7 @@ from claw.core.registry import Registry
 REGISTRY = Registry("channel", "claw.channels", {
     "telegram": "claw.channels.telegram.channel:TelegramChannel",
     "cli": "claw.channels.cli.channel:CliChannel",
+    "mqtt": "claw.channels.mqtt.channel:MqttChannel",
     "webhook": "claw.channels.webhook.channel:WebhookChannel",
 })
 
