@@ -6,7 +6,7 @@ A channel pushes what it receives into an inbox and tells its platform
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import (
     Any,
@@ -132,12 +132,48 @@ class FirstComers:
         return self._people.setdefault(name, person)
 
 
+class KeepsMarks(Protocol):
+    """Small texts of a channel that outlive the process: how far it has
+    read, a session to resume. They may be older than what happened, after
+    a power cut, and are never newer: set one once `put` has returned."""
+
+    def get(self, key: str) -> str | None:
+        """None for a key that was never set."""
+
+    def set(self, key: str, value: str | None) -> None:
+        """None takes the key away. Raises nothing: what can't be written
+        holds as long as the process."""
+
+    def keys(self) -> Sequence[str]:
+        """The keys that are set, oldest first."""
+
+
+class Marks:
+    """The marks of one process (KeepsMarks)."""
+
+    def __init__(self) -> None:
+        self._marks: dict[str, str] = {}
+
+    def get(self, key: str) -> str | None:
+        return self._marks.get(key)
+
+    def set(self, key: str, value: str | None) -> None:
+        if value is None:
+            self._marks.pop(key, None)
+        else:
+            self._marks[key] = value
+
+    def keys(self) -> Sequence[str]:
+        return tuple(self._marks)
+
+
 class ChannelDeps(Value):
     """What a channel is given at construction, beside its settings.
 
     `log(event, **fields)` writes one line for the operator. `remember`
     keeps a newly paired sender in the allow-list of config.toml and says
-    whether that worked, `names` says whose a name there is. `save` files go
+    whether that worked, `names` says whose a name there is, `marks` keeps
+    how far the channel has read. `save` files go
     below `files`. `may_send` says of
     a file (resolved, inside the workspace) whether it may leave: claw's
     own databases and sessions and what the owner forbids may not.
@@ -148,22 +184,28 @@ class ChannelDeps(Value):
     log: Log = silent
     remember: Callable[[str], bool] = (lambda sender: False)
     names: BindsNames = made(factory=FirstComers)
+    marks: KeepsMarks = made(factory=Marks)
     may_send: Callable[[Path], bool] = (lambda real: True)
 
 
 class Capabilities(Value):
     """What a platform can do about a message of ours.
 
-    list_back: look up whether it arrived (FindsSent).
-    idempotent_send: take one key twice and show the message once.
-    proactive: receive one that answers nothing. several_connections: be
-    listened to by more than one process (PollsOnce can't).
+    edit: change it once it stands. list_back: look up whether it arrived
+    (FindsSent). key_holds_s: for how many seconds it knows the key of a
+    part, so that one that is sent twice is shown once; 0 where it takes no
+    keys, infinite where it forgets none. A part in doubt that is younger is
+    sent again as it is, with the key in its `data`; an older one is looked
+    for first. proactive: receive one that answers nothing.
+    several_connections: be listened to by more than one process (PollsOnce
+    can't).
     identity_change: let people change the name that an allow-list holds.
     private_chat_is_person: give a private chat its person's id as address.
     """
 
+    edit: bool = False
     list_back: bool = False
-    idempotent_send: bool = False
+    key_holds_s: float = 0.0
     proactive: bool = True
     several_connections: bool = True
     identity_change: bool = False
@@ -177,13 +219,15 @@ class Channel(ABC):
     What the platform knows about itself stands on the class, whose module
     imports no HTTP client at its top: `Settings` is the msgspec struct of
     its table in config.toml (None: it has none, and the class is called
-    without arguments), `guidance` the section of the system prompt about
-    writing there, `first_setting` the key and value that set it up,
-    `example_recipient` an address as its people write it.
+    without arguments), `setup` tells a newcomer in Markdown what to make on
+    the platform and which keys to set, `guidance` is the section of the
+    system prompt about writing there, `first_setting` the key and value
+    that set it up, `example_recipient` an address as its people write it.
     """
 
     Settings: ClassVar[type | None] = None
     capabilities: ClassVar[Capabilities] = Capabilities()
+    setup: ClassVar[str] = ""
     guidance: ClassVar[str] = ""
     first_setting: ClassVar[str] = ""
     example_recipient: ClassVar[str] = ""

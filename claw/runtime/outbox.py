@@ -49,9 +49,10 @@ class Sender:
     """Drains the outbox of one channel.
 
     `get_channel` gives the channel as it is configured now, None where it
-    is not. A channel that can be asked what arrived serves several chats
-    at once; another one is sent to one at a time, so that a kill leaves
-    one doubt at most. `on_sent` hears of each part that is confirmed.
+    is not. A channel that can be asked what arrived, or that knows the keys
+    of what it was sent, serves several chats at once; another one is sent to
+    one at a time, so that a kill leaves one doubt at most. `on_sent` hears
+    of each part that is confirmed.
     """
 
     def __init__(self, name: str, get_channel: Callable[[], Channel | None],
@@ -132,7 +133,8 @@ class Sender:
         channel = self._get_channel()
         if channel is None:
             return 0
-        free = (AT_ONCE if isinstance(channel, FindsSent) else 1) \
+        free = (AT_ONCE if isinstance(channel, FindsSent)
+                or channel.capabilities.key_holds_s else 1) \
             - len(self._under_way)
         if free <= 0:
             return 0
@@ -204,7 +206,8 @@ class Sender:
     async def _send(self, channel: Channel, row: OutboxRow) -> None:
         """One part, and what becomes of it. Raises LeaseLostError, and
         what the store raises before anything was sent."""
-        if row.uncertain and not await self._settle(channel, row):
+        repeats = row.uncertain and not self._is_keyed(channel, row)
+        if repeats and not await self._settle(channel, row):
             return
         draft = (row.message_id is not None
                  and not isinstance(channel, SendsParts))
@@ -212,16 +215,18 @@ class Sender:
         if not draft:  # finishing one again harms nothing
             await self._queue.mark_sending(self._lease(), row)
         try:
-            message_id = await self._deliver(channel, row)
+            message_id = await self._deliver(channel, row, repeats=repeats)
         except LeaseLostError:
             raise
         except Exception as error:  # a channel's fault is this part's
             if draft and is_final(error):  # it is gone
                 await self._send(channel, replace(row, message_id=None))
             else:
-                await self._handle_error(row, error, draft=draft)
+                await self._handle_error(
+                    row, error, draft=draft,
+                    keyed=self._is_keyed(channel, row))
             return
-        await self._note_sent(row, message_id, repeated=row.uncertain)
+        await self._note_sent(row, message_id, repeated=repeats)
         if not draft:
             await self._tidy(channel, row)
 
@@ -239,6 +244,14 @@ class Sender:
             seqs, self._waits = tuple(self._waits), set()
             await self._keep(lambda: self._queue.hasten(seqs))
             self.wake()
+
+    def _is_keyed(self, channel: Channel, row: OutboxRow) -> bool:
+        """Whether the platform still knows the key of a part, were it sent
+        as soon as it was made: then it shows a repetition once. A clock
+        that was set back says nothing."""
+        age = self._now() - row.created_at
+        return not is_whole(row.part) \
+            and 0 <= age < channel.capabilities.key_holds_s
 
     async def _settle(self, channel: Channel, row: OutboxRow) -> bool:
         """Look for a part in doubt. Whether it has to go out again now: it
@@ -276,11 +289,11 @@ class Sender:
                             uncertain=True)
         return False
 
-    async def _deliver(self, channel: Channel,
-                       row: OutboxRow) -> str | None:
+    async def _deliver(self, channel: Channel, row: OutboxRow, *,
+                       repeats: bool) -> str | None:
         part, leaving = row.part, partial(self._leave, row)
         if isinstance(channel, SendsParts) and not is_whole(part):
-            if row.uncertain:
+            if repeats:
                 part = _mark(channel, part)
             if isinstance(channel, TellsLeaving):
                 return await channel.send_part_telling(row.message, part,
@@ -294,7 +307,7 @@ class Sender:
             return row.message_id
         leaving()
         await channel.send(replace(row.message, content=(
-            REPEATED if row.uncertain else "") + part.text))
+            REPEATED if repeats else "") + part.text))
         return None
 
     def _leave(self, row: OutboxRow) -> None:
@@ -314,14 +327,14 @@ class Sender:
                       error=describe(error))
 
     async def _handle_error(self, row: OutboxRow, error: Exception, *,
-                            draft: bool) -> None:
+                            draft: bool, keyed: bool) -> None:
         text = scrub_tokens(describe(error))
         attempts = max(row.attempts, self._tries.get(row.seq, 0))
         uncertain = row.seq in self._left and may_have_arrived(error)
         final = (is_final(error)
                  or self._now() - row.created_at > GIVE_UP_S
                  or (uncertain and row.attempts >= MOST_DOUBTS
-                     and row.seq not in self._unseen))
+                     and row.seq not in self._unseen and not keyed))
         self._log("send.error", channel=self.name, source=row.source,
                   part=row.number, error=text, final=final,
                   kind=getattr(error, "kind", None),

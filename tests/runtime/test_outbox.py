@@ -701,3 +701,97 @@ def test_waits_grow_up_to_half_a_minute_unless_the_server_says():
         == [1, 2, 8, 26, 30, 30]
     assert wait_s(RateLimitedError("x", retry_after_s=7.5), 9) == 7.5
     assert wait_s(AuthError("x"), 0) == 60
+
+
+# -- platforms that know the key of a part
+
+def keyed(holds_s=60.0, *, finds=True):
+    """A channel whose platform shows a key once for so long."""
+    channel = MemoryChannel(finds=finds)
+    seen = {}
+
+    class Keyed(type(channel)):
+        capabilities = replace(type(channel).capabilities,
+                               key_holds_s=holds_s)
+
+        def parts(self, message):
+            return [Part("text", message.content, {"key": message.content})]
+
+        async def send_part(self, message, part):
+            await self._call(self.before, "send_part", message, part.text)
+            key = part.data["key"]
+            if key not in seen or not self.knows:
+                seen[key] = await self._show("shown", message, part.text)
+            await self._call(self.after, "send_part", message, part.text)
+            return seen[key]
+
+        async def send_part_telling(self, message, part, leaving):
+            leaving()
+            return await self.send_part(message, part)
+
+    channel.__class__ = Keyed
+    channel.knows = True
+    return channel
+
+
+async def test_a_part_in_doubt_is_sent_again_under_its_key(office):
+    """No look and no note: the platform shows a key once."""
+    async with office(keyed()) as o:
+        await o.post("hello")
+        o.fail(UnavailableError("read timed out"), method="send_part",
+               after=True)
+        await o.sender.send_due()
+        assert (await o.row()).uncertain
+        o.clock += 30
+        await o.sender.send_due()
+
+        assert o.channel.texts() == ["hello"]
+        assert (await o.row()).state == "sent"
+        assert "find_sent" not in [name for name, _ in o.events]
+
+
+@pytest.mark.parametrize("jump", [61, -3600])
+async def test_past_the_time_of_its_key_a_part_is_looked_for_first(
+        office, jump):
+    """Also where the clock was set back: nobody knows its age then."""
+    async with office(keyed()) as o:
+        await o.post("hello")
+        o.fail(UnavailableError("read timed out"), method="send_part",
+               after=True)
+        await o.sender.send_due()
+        o.channel.knows = False
+        o.clock += jump
+        await o.sender.send_due()
+
+        assert o.channel.texts() == ["hello"]
+        assert (await o.row()).state == "sent"
+        assert any(fields.get("found") for name, fields in o.events
+                   if name == "sent")
+
+
+async def test_what_never_arrived_comes_with_a_note_once_its_key_is_old(
+        office):
+    async with office(keyed(finds=True)) as o:
+        await o.post("hello")
+        o.fail(UnavailableError("read timed out"), method="send_part")
+        await o.sender.send_due()
+        o.clock += 100
+        await o.sender.send_due()
+
+        assert o.channel.texts() == [f"{REPEATED}hello"]
+
+
+async def test_a_key_that_is_known_is_tried_as_long_as_it_takes(office):
+    async with office(keyed(float("inf"))) as o:
+        await o.post("hello")
+        o.fail(*[UnavailableError("read timed out")] * 12,
+               method="send_part", after=True)
+        for _ in range(12):
+            o.clock += 40
+            await o.sender.send_due()
+            assert (await o.row()).state == "uncertain"
+        o.clock += 40
+        await o.sender.send_due()
+
+        assert o.channel.texts() == ["hello"]
+        assert (await o.row()).state == "sent"

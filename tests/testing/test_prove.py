@@ -22,7 +22,7 @@ from claw.testing.prove import (
 from claw.testing.prove.effects import Effects
 from claw.testing.prove.points import choose_points
 from claw.testing.prove.scene import Scene, echo
-from claw.testing.prove.stages import WebhookStage
+from claw.testing.prove.stages.webhook import WebhookStage
 from claw.testing.prove.table import Row
 from claw.testing.prove.verdict import Said, Tally
 

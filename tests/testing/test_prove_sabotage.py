@@ -10,7 +10,7 @@ import pytest
 import claw
 from claw.testing.prove import Proof
 from claw.testing.prove.scene import Scene
-from claw.testing.prove.stages import TelegramStage
+from claw.testing.prove.stages.telegram import TelegramStage
 
 _PATCH = """\
 import claw.channels.telegram.api as api

@@ -20,6 +20,7 @@ from typing import Any
 from urllib.parse import quote, urlsplit
 
 from claw.channels.connection import ConflictError
+from claw.channels.gate import RateGate
 from claw.channels.telegram.answers import (
     find_webhook_host,
     is_ok,
@@ -27,7 +28,6 @@ from claw.channels.telegram.answers import (
     read_body,
     read_parameter,
 )
-from claw.channels.telegram.gate import RateGate
 from claw.channels.telegram.upload import Upload, multipart
 from claw.channels.telegram.wire import Bot
 from claw.core.errors import (

@@ -32,7 +32,8 @@ class TelegramChannel(Channel):
 
     name = "telegram"
     Settings = TelegramSettings
-    capabilities = Capabilities(list_back=True, several_connections=False,
+    capabilities = Capabilities(edit=True, list_back=True,
+                                several_connections=False,
                                 identity_change=True,
                                 private_chat_is_person=True)
     first_setting = "bot_token TOKEN"

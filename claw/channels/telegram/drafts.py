@@ -12,9 +12,13 @@ Source: core.telegram.org/bots/api#sendmessagedraft, 10.1.
 import hashlib
 from collections.abc import Callable
 
+from claw.channels.gate import RateGate
 from claw.channels.telegram.api import BotApi
-from claw.channels.telegram.entities import TEXT_UNITS, cut_units, disarm_text
-from claw.channels.telegram.gate import RateGate
+from claw.channels.telegram.entities import (
+    TEXT_UNITS,
+    cut_units,
+    disarm_entities,
+)
 from claw.channels.telegram.outgoing import Sender, parse_number
 from claw.channels.telegram.parts import parse_recipient
 from claw.core.channel import SendMessage
@@ -79,7 +83,7 @@ class Drafts:
             return
         chat, thread = parse_recipient(recipient)
         params = {"chat_id": chat, "text": text,
-                  "entities": disarm_text(text, (), ()) or None}
+                  "entities": disarm_entities(text, (), ()) or None}
         self._note(recipient, draft_id, text)
         number = parse_number(draft_id.removeprefix(_PREVIEW))
         if draft_id.startswith(_PREVIEW):

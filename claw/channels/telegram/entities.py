@@ -9,9 +9,9 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import NotRequired, TypedDict
 
 from claw.channels.markup import parse_markdown
+from claw.channels.rendering import disarm_spans
 from claw.channels.spans import Span
 from claw.channels.splitting import split_text
-from claw.text.addresses import find_addresses
 
 TEXT_UNITS = 4096
 MAX_ENTITIES = 100  # the server ignores more
@@ -38,14 +38,25 @@ def cut_units(text: str, most: int) -> str:
     return units.decode("utf-16-le", "ignore")
 
 
-def split_markdown(markdown: str, limit: int = TEXT_UNITS
+def split_markdown(markdown: str, limit: int = TEXT_UNITS,
+                   links: Collection[str] | None = None
                    ) -> list[tuple[str, list[Entity]]]:
-    """Markdown as messages that Telegram takes; [] for a blank one."""
+    """Markdown as messages that Telegram takes; [] for a blank one. `links`
+    are the only addresses that may be live, None: all."""
     text, spans = parse_markdown(markdown)
-    return [(piece, to_entities(piece, inside))
+    return [(piece, to_entities(piece, inside) if links is None
+             else disarm_entities(piece, inside, links))
             for piece, inside in split_text(
                 text, spans, limit=limit, length=utf16_len,
                 max_spans=MAX_ENTITIES) if piece.strip()]
+
+
+def disarm_entities(text: str, spans: Iterable[Span],
+                    links: Collection[str]) -> list[Entity]:
+    """The entities of a text in which nothing but `links` is a link."""
+    safe = disarm_spans(text, spans, links)
+    return ([_cover_all(text)] if len(safe) > MAX_ENTITIES  # or some go
+            else to_entities(text, safe))
 
 
 def to_entities(text: str, spans: Iterable[Span]) -> list[Entity]:
@@ -65,35 +76,6 @@ def to_entities(text: str, spans: Iterable[Span]) -> list[Entity]:
     return found
 
 
-def disarm_text(text: str, entities: Sequence[Entity],
-                links: Collection[str]) -> list[Entity]:
-    """The entities of a text in which nothing but `links` is a link: what
-    else is one, or would become one, is code. This judges what really goes
-    out, however its Markdown was read."""
-    bare = [Entity(type="code", offset=utf16_len(text[:start]),
-                   length=utf16_len(text[start:end]))
-            for start, end in find_addresses(text)
-            if text[start:end] not in links]
-    linked = [entity for entity in entities
-              if "url" in entity and entity["url"] not in links]
-    kept = [entity for entity in entities if entity not in linked]
-    code = [entity for entity in kept if entity["type"] in ("code", "pre")]
-    for found in (*bare, *(Entity(type="code", offset=entity["offset"],
-                                  length=entity["length"])
-                           for entity in linked)):
-        if not any(_holds(entity, found) for entity in code):
-            kept = [entity for entity in kept
-                    if entity["type"] == "blockquote"
-                    or not _overlap(entity, found)]
-            code = [entity for entity in code
-                    if not _overlap(entity, found)]
-            kept.append(found)
-            code.append(found)
-    if len(kept) > MAX_ENTITIES:  # the server would leave some out
-        return [_cover_all(text)]
-    return sorted(kept, key=lambda entity: entity["offset"])
-
-
 def cover_code(text: str, entities: Sequence[Entity]) -> list[Entity]:
     """All of a text as code where any of it was; else nothing."""
     return ([_cover_all(text)] if any(
@@ -102,13 +84,3 @@ def cover_code(text: str, entities: Sequence[Entity]) -> list[Entity]:
 
 def _cover_all(text: str) -> Entity:
     return Entity(type="pre", offset=0, length=utf16_len(text))
-
-
-def _holds(outer: Entity, inner: Entity) -> bool:
-    return (outer["offset"] <= inner["offset"] and inner["offset"]
-            + inner["length"] <= outer["offset"] + outer["length"])
-
-
-def _overlap(one: Entity, other: Entity) -> bool:
-    return (one["offset"] < other["offset"] + other["length"]
-            and other["offset"] < one["offset"] + one["length"])

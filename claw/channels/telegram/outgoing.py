@@ -6,14 +6,13 @@ that is gone is no reason to lose an answer: it goes to the chat.
 """
 
 import asyncio
-from pathlib import Path
 from typing import Any
 
+from claw.channels.outfiles import OutsideError
 from claw.channels.telegram.api import BotApi
 from claw.channels.telegram.entities import cover_code
 from claw.channels.telegram.parts import (
     UPLOAD_BYTES,
-    OutsideError,
     PartMaker,
     parse_recipient,
     poll_part,
@@ -27,7 +26,6 @@ from claw.core.errors import (
     UnavailableError,
 )
 from claw.core.files import safe_name
-from claw.security.files import beneath
 
 _GONE = ("message to delete not found", "message_id_invalid")
 
@@ -90,7 +88,8 @@ class Sender:
     async def _file(self, message: SendMessage, part: Part) -> str:
         name = safe_name(str(part.data.get("name", "")), part.kind)
         try:
-            content = await asyncio.to_thread(self._read, part)
+            content = await asyncio.to_thread(
+                self._maker.files.read, str(part.data["path"]), UPLOAD_BYTES)
         except (ClawError, OutsideError, OSError) as error:
             return await self._say(
                 message, part, f"({part.text} can not be sent: {error})")
@@ -103,19 +102,6 @@ class Sender:
                 raise
         return await self._post(message, "sendDocument", _beside(part),
                                 Upload("document", name, content))
-
-    def _read(self, part: Part) -> bytes:
-        """The bytes; where the file lies is judged again now, on what was
-        opened."""
-        root, name = self._maker.split(str(part.data["path"]))
-        return beneath.read(root, name, self._is_inside, UPLOAD_BYTES)
-
-    def _is_inside(self, real: Path) -> bool:
-        try:
-            self._maker.locate(str(real))
-        except OutsideError:
-            return False
-        return True
 
     async def _say(self, message: SendMessage, part: Part, text: str) -> str:
         return await self._post(message, "sendMessage", {

@@ -13,7 +13,6 @@ from uuid import uuid4
 from claw.channels.webhook.settings import SEND_URL, WebhookSettings
 from claw.core.abilities import Finding
 from claw.core.channel import (
-    Capabilities,
     Channel,
     ChannelDeps,
     Inbox,
@@ -38,7 +37,6 @@ class WebhookChannel(Channel):
 
     name = "webhook"
     Settings = WebhookSettings
-    capabilities = Capabilities(idempotent_send=True)
     first_setting = "secret SECRET"
 
     def __init__(self, settings: WebhookSettings, deps: ChannelDeps, *,

@@ -37,8 +37,7 @@ def run(
                  "be given again.")] = None,
         channel: Annotated[str | None, typer.Option(
             "--channel", metavar="NAME",
-            help="Only proofs on this channel: telegram or webhook."
-        )] = None,
+            help="Only proofs on this channel, e.g. telegram.")] = None,
         everything: Annotated[bool, typer.Option(
             "--all", help="Every proof, at its full length: about "
                           "ten minutes.")] = False,

@@ -342,6 +342,28 @@ class ChannelContract:
             assert arrived.count("y") == 5_000
             assert "omega" in arrived
 
+    def test_a_key_is_shown_once(self) -> None:
+        """Where the platform knows the key of a part, sending it twice is
+        sending it once; another part of the same words has another key."""
+        async def work(stage: Stage) -> list[Any] | None:
+            channel = stage.channel
+            if not channel.capabilities.key_holds_s \
+                    or not isinstance(channel, SendsParts):
+                return None
+            message = SendMessage("it is done", stage.recipient)
+            (part,), (other,) = channel.parts(message), channel.parts(message)
+            first = await channel.send_part(message, part)
+            again = await channel.send_part(message, part)
+            await until(stage.shown)
+            shown = len(stage.shown())
+            second = await channel.send_part(message, other)
+            await until(partial(more, stage, shown))
+            return [first == again, first != second, shown]
+
+        found = self.use(work)
+
+        assert found in (None, [True, True, 1])
+
     def test_what_arrived_is_found_and_a_repeat_says_so(self) -> None:
         """Found only under an id that nobody else has; the note stands in
         front of whatever kind of part it is."""
@@ -351,8 +373,8 @@ class ChannelContract:
                     or not isinstance(channel, SendsParts):
                 return None
             message = SendMessage("it is **done** 👋", stage.recipient)
-            (part,) = channel.parts(message)
-            first = await channel.send_part(message, part)
+            (part,), (other,) = channel.parts(message), channel.parts(message)
+            first = await channel.send_part(message, other)
             second = await channel.send_part(message, part)
             assert first
             assert second

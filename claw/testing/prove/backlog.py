@@ -13,7 +13,7 @@ from claw.storage.queue.owner import Owner, this_process
 from claw.storage.queue.sqlite import SqliteQueue
 from claw.testing.prove.bench import Bench, Proof
 from claw.testing.prove.scene import Scene
-from claw.testing.prove.stages import TelegramStage
+from claw.testing.prove.stages.telegram import TelegramStage
 from claw.testing.prove.verdict import Said, judge
 
 ROWS, CHATS, RUNNING = 10_000, 1_000, 8

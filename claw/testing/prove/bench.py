@@ -7,13 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from claw.testing.prove.scene import Scene
-from claw.testing.prove.stages import (
-    DOUBTS,
-    HERE,
-    Stage,
-    TelegramStage,
-    WebhookStage,
-)
+from claw.testing.prove.stages import HERE, STAGES, Stage, open_stage
 from claw.testing.prove.verdict import Tally, broken, kept_wrong
 
 
@@ -40,8 +34,7 @@ class Bench:
         return short if self.short else long
 
     def stage(self, channel: str) -> Stage:
-        return (TelegramStage(host=self.host) if channel == "telegram"
-                else WebhookStage(host=self.host))
+        return open_stage(channel, self.host)
 
 
 @dataclass(slots=True)
@@ -75,7 +68,7 @@ class Proof:
         return self
 
     def _hold(self, tally: Tally, kills: int) -> list[str]:
-        doubts = 0 if self.orderly else DOUBTS[self.channel]
+        doubts = 0 if self.orderly else STAGES.load(self.channel).doubts
         return broken(tally, kills=kills, doubts=doubts,
                       may_fail=self.may_fail)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from claw.testing.prove.bench import Bench, Proof
 from claw.testing.prove.child import Child
 from claw.testing.prove.scene import Scene
-from claw.testing.prove.stages import TelegramStage
+from claw.testing.prove.stages.telegram import TelegramStage
 from claw.testing.prove.trouble import finish
 
 LEASE_S = 15.0

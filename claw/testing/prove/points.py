@@ -18,7 +18,7 @@ from claw.testing.prove.answers import FILE, LONG
 from claw.testing.prove.bench import Bench, Proof
 from claw.testing.prove.effects import Effects
 from claw.testing.prove.scene import Scene, echo
-from claw.testing.prove.stages import TelegramStage
+from claw.testing.prove.stages.telegram import TelegramStage
 
 CHATS = (1001, 1002, 1003)
 SPARE = 4

@@ -24,7 +24,7 @@ from claw.testing.prove.bench import Bench, Proof
 from claw.testing.prove.child import Child
 from claw.testing.prove.disk import LOSSES, Disk, Step
 from claw.testing.prove.scene import Scene
-from claw.testing.prove.stages import TelegramStage
+from claw.testing.prove.stages.telegram import TelegramStage
 from claw.testing.prove.trouble import finish
 from claw.testing.prove.verdict import Said
 from claw.testing.syscall_watch import Watch, explain_absence

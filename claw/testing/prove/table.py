@@ -16,6 +16,7 @@ from claw.testing.prove.points import (
     tool_points,
 )
 from claw.testing.prove.power import power_cuts
+from claw.testing.prove.stages import STAGES
 from claw.testing.prove.trouble import (
     model_down,
     network_cut,
@@ -62,28 +63,26 @@ class Row:
     short: bool = False
 
 
+_FIRST = STAGES.names()[0]
+
 PROOFS: dict[str, Row] = {
-    "points-telegram": Row("every crash point", "telegram", crash_points,
-                           "kill", short=True),
-    "points-webhook": Row("every crash point", "webhook", crash_points,
-                          "kill"),
+    **{f"points-{name}": Row("every crash point", name, crash_points, "kill",
+                             short=name == _FIRST)
+       for name in STAGES.names()},
     "drafts-telegram": Row("crash points, growing answers", "telegram",
                            draft_points, "notice", short=True),
     "tools-telegram": Row("crash points with tools", "telegram",
                           tool_points, "tool", short=True),
-    "kills-telegram": Row("random SIGKILLs", "telegram", random_kills,
-                          "kill", short=True),
-    "kills-webhook": Row("random SIGKILLs", "webhook", random_kills,
-                         "kill", short=True),
+    **{f"kills-{name}": Row("random SIGKILLs", name, random_kills, "kill",
+                            short=name in STAGES.names()[:2])
+       for name in STAGES.names()},
     "power": Row("power cuts", "telegram", power_cuts, "power", short=True),
-    "restarts-telegram": Row("orderly restarts", "telegram", restarts,
-                             "restart", short=True),
-    "restarts-webhook": Row("orderly restarts", "webhook", restarts,
-                            "restart"),
-    "network-telegram": Row("network cut", "telegram", network_cut,
-                            "network", short=True),
-    "network-webhook": Row("network cut", "webhook", network_cut,
-                           "network"),
+    **{f"restarts-{name}": Row("orderly restarts", name, restarts, "restart",
+                               short=name == _FIRST)
+       for name in STAGES.names()},
+    **{f"network-{name}": Row("network cut", name, network_cut, "network",
+                              short=name == _FIRST)
+       for name in STAGES.names()},
     "far-telegram": Row("cable pulled, no loopback", "telegram",
                         far_network, "network", short=True),
     "wedge": Row("wedged poll", "telegram", wedged_poll, "platform"),

@@ -9,7 +9,7 @@ from claw.testing.fake_openai import Reply, failure
 from claw.testing.prove.answers import answer_to, ask_for
 from claw.testing.prove.bench import Bench, Proof
 from claw.testing.prove.scene import Scene, echo
-from claw.testing.prove.stages import TelegramStage
+from claw.testing.prove.stages.telegram import TelegramStage
 
 CUTS = 5
 CUT_S = 2.0
@@ -34,8 +34,7 @@ def cut_and_reset(bench: Bench, proof: Proof,
     """`off` and `on` make the network go and come back; without them the
     platform goes."""
     stage = bench.stage(proof.channel)
-    server = (stage.platform if isinstance(stage, TelegramStage)
-              else stage.receiver)
+    server = stage.server
     off, on = off or server.down, on or server.up
     with Scene(bench.root, stage) as scene:
         child = scene.start()

@@ -19,6 +19,7 @@ from claw.runtime.live import LiveChannel
 from claw.runtime.settings import ChannelOptions, ChannelsSettings
 from claw.security.files.paths import PathRules, expand_all
 from claw.security.settings import AutonomySettings
+from claw.storage.marks import MarksFile
 from claw.storage.names import PeopleFile
 from claw.wiring.channels.names import (
     CONSOLE,
@@ -28,7 +29,7 @@ from claw.wiring.channels.names import (
 )
 from claw.wiring.channels.slips import check_change, find_slips
 from claw.wiring.sections import validate
-from claw.wiring.workspace.place_names import people_path
+from claw.wiring.workspace.place_names import marks_path, people_path
 
 
 def read_settings(tree: Tree, name: str) -> Any:
@@ -64,6 +65,7 @@ def build_deps(tree: Tree, name: str, log: Log) -> ChannelDeps:
         log=partial(log, channel=name),
         remember=partial(remember, places, name, log),
         names=PeopleFile(people_path(places), log).of(name),
+        marks=MarksFile(marks_path(places, name), log),
         may_send=_build_rules(tree).reaches)
 
 

@@ -25,6 +25,11 @@ def people_path(places: Places) -> Path:
     return places.workspace / "state" / "people.json"
 
 
+def marks_path(places: Places, channel: str) -> Path:
+    """How far a channel has read."""
+    return places.workspace / "state" / "marks" / f"{channel}.json"
+
+
 def map_path(places: Places) -> Path:
     """The answers of claw map."""
     return places.workspace / "state" / "map.db"

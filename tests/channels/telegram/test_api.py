@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from claw.channels.connection import ConflictError
+from claw.channels.gate import RateGate
 from claw.channels.telegram.api import BotApi
-from claw.channels.telegram.gate import RateGate
 from claw.core.errors import (
     AuthError,
     ClawError,

@@ -11,7 +11,7 @@ import pytest
 from claw.testing.fake_openai import last_user_text
 from claw.testing.fake_telegram import FakeTelegram
 from claw.testing.prove.scene import Scene
-from claw.testing.prove.stages import TelegramStage
+from claw.testing.prove.stages.telegram import TelegramStage
 
 MARK = "(possibly repeated) "
 CHATS = (1001, 1002, 1003, 1004, -77, -1001234567890)

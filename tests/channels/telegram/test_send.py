@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from claw.channels.telegram.parts import PartMaker
+from claw.channels.outfiles import OutFiles
 from claw.core.abilities import (
     ClearsButtons,
     ClosesChannel,
@@ -645,7 +645,7 @@ def test_a_folder_swapped_while_a_file_is_opened_gives_nothing_away(
     folder = bot.workspace / "folder"
     folder.mkdir()
     (folder / "fine.txt").write_text("fine")
-    split = PartMaker.split
+    split = OutFiles._split
 
     def split_and_swap(self, target):
         found = split(self, target)
@@ -654,7 +654,7 @@ def test_a_folder_swapped_while_a_file_is_opened_gives_nothing_away(
             folder.symlink_to(outside)
         return found
     swap = []
-    monkeypatch.setattr(PartMaker, "split", split_and_swap)
+    monkeypatch.setattr(OutFiles, "_split", split_and_swap)
 
     async def work(channel):
         message = to("[DOCUMENT:folder/fine.txt]")

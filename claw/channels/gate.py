@@ -1,10 +1,9 @@
-"""The gate before the Bot API: who was asked to slow down, and until when.
+"""The gate before a platform: who was asked to slow down, and until when.
 
-Telegram answers HTTP 429 with `retry_after`. That closes the chat it was
-for; when another chat gets one while the first is closed, or the call had no
-chat, the whole bot is closed. Every call that sends or edits asks the gate;
-typing and reactions have a gate of their own beside it.
-Pure; times come from the clock handed in.
+A 429 closes the chat it was for; when another chat gets one while the first
+is closed, or the call had no chat, the whole bot is closed. Every call that
+sends or edits asks the gate; typing and reactions have one of their own
+beside it. Pure; times come from the clock handed in.
 """
 
 from collections.abc import Callable

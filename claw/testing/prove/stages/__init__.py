@@ -1,0 +1,64 @@
+"""Platforms for a proof: people write on them, and what they got is read
+off them from outside. One file a platform, and one row here."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from claw.core.registry import Registry
+from claw.testing.prove.verdict import Got, Said
+
+HERE = "127.0.0.1"
+STAGES = Registry("stage", "claw.stages", {
+    "telegram": "claw.testing.prove.stages.telegram:TelegramStage",
+    "webhook": "claw.testing.prove.stages.webhook:WebhookStage",
+})
+
+
+class Server(Protocol):
+    """What a network takes away: a fake that goes and comes back."""
+
+    def up(self) -> None: ...
+
+    def down(self) -> None: ...
+
+    def kill_connections(self) -> int: ...
+
+
+class Stage(Protocol):
+    """A platform, made with `host`, the address that it listens at.
+
+    `doubts` says how many messages may be on their way, and so in doubt,
+    when the process is struck (as many chats are sent to at once); 0 where
+    the platform tells afterwards what arrived, or shows one key once.
+    """
+
+    name: str
+    takes_files: bool
+    doubts: int
+    host: str
+
+    @property
+    def server(self) -> Server:
+        """What claw connects to."""
+
+    def open(self) -> None: ...
+
+    def close(self) -> None: ...
+
+    def settings(self) -> str:
+        """The table of config.toml."""
+
+    def post(self, chat: int, text: str) -> Said:
+        """A person writes; chats are 1001 and above."""
+
+    def got(self) -> list[Got]:
+        """The service's messages, in order."""
+
+    def problems(self) -> Sequence[str]:
+        """Calls that the platform would not have."""
+
+
+def open_stage(name: str, host: str = HERE) -> Stage:
+    """The stage of a channel."""
+    stage: Stage = STAGES.load(name)(host=host)
+    return stage
