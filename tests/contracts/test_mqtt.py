@@ -7,6 +7,7 @@ import pytest
 from claw.channels.mqtt import MqttChannel, MqttSettings
 from claw.core.channel import ChannelDeps, Marks
 from claw.testing.contracts.channel import ChannelContract, Stage
+from claw.testing.contracts.stage import until
 from claw.testing.fake_mqtt import FakeMqtt
 
 TOPIC = "claw/ask/alice"
@@ -42,9 +43,8 @@ class MqttStage(Stage):
         return True
 
     async def _subscribed(self):
-        from asyncio import sleep
-        while not any(s.filters for s in self.broker.sessions.values()):
-            await sleep(0.005)
+        await until(lambda: any(
+            s.filters for s in self.broker.sessions.values()))
 
     def shown(self):
         return self.broker.texts(self.recipient)

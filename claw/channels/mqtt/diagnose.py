@@ -130,9 +130,9 @@ async def _topics(settings: MqttSettings, link: Link) -> Finding:
         return Finding("topics", "fail", error.message, error.hint)
     for name, code in zip(settings.topics, reasons, strict=True):
         if code >= FAILED:
-            error = make_error(link.where, code, {},
-                               f"to let us read {name[:200]}")
-            return Finding("topics", "fail", error.message, error.hint)
+            refusal = make_error(link.where, code, {},
+                                 f"to let us read {name[:200]}")
+            return Finding("topics", "fail", refusal.message, refusal.hint)
     return Finding("topics", "ok", "we may read " + ", ".join(
         settings.topics)[:200])
 

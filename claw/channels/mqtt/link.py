@@ -37,7 +37,7 @@ class Link:
     """
 
     def __init__(self, address: Address, login: Login,
-                 tls: ssl.SSLContext | None = None, *,
+                 tls: ssl.SSLContext | None = None,
                  heard: Callable[[], None] = lambda: None,
                  proved: Callable[[float], None] = lambda at: None) -> None:
         self.where = f"the broker at {address.where}"
