@@ -31,6 +31,14 @@ LATE = {
     "claw.channels.access": {"asyncio"},
     "claw.channels.client": {"claw.net.http"},
     "claw.channels.connection": {"asyncio"},
+    "claw.channels.mqtt.channel": {
+        "claw.channels.mqtt.account",
+        "claw.channels.mqtt.diagnose",
+        "claw.channels.mqtt.intake",
+        "claw.channels.mqtt.listener",
+        "claw.channels.mqtt.outgoing",
+        "claw.channels.mqtt.sender",
+    },
     "claw.channels.telegram.channel": {
         "claw.channels.telegram.api",
         "claw.channels.telegram.diagnose",

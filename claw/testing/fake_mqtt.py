@@ -17,6 +17,7 @@ Faults (`fault(kind, times)`):
 """
 
 import asyncio
+import re
 import threading
 import time
 from collections import deque
@@ -157,8 +158,7 @@ class FakeMqtt:
 
     async def _close(self) -> None:
         self._server.close()
-        for line in list(self.lines):
-            line.cut()
+        self._cut_all()
         while self.lines:  # noqa: ASYNC110
             await asyncio.sleep(0.001)
 
@@ -201,9 +201,17 @@ class FakeMqtt:
                 return kind, code
         return "", 0
 
-    def kill_connections(self) -> None:
-        """Reset every connection."""
-        self._do(lambda: [line.cut() for line in list(self.lines)])
+    def kill_connections(self) -> int:
+        """Reset every connection; how many there were."""
+        if self._loop is None:
+            return 0
+        return self._do(self._cut_all)
+
+    def _cut_all(self) -> int:
+        lines = list(self.lines)
+        for line in lines:
+            line.cut()
+        return len(lines)
 
     def kick(self, client: str, code: int) -> None:
         """DISCONNECT a client."""
@@ -212,6 +220,10 @@ class FakeMqtt:
     def send_raw(self, client: str, data: bytes) -> None:
         """Write bytes to a client."""
         self._do(lambda: self.sessions[client].line.write(data))  # type: ignore[union-attr]
+
+    def keep_session(self, client: str, topics: str) -> None:
+        """As if a client had been here before and subscribed."""
+        self.sessions[client] = Session({topics: 1}, expiry_s=_MUCH)
 
     def forget_sessions(self) -> None:
         """As a broker without persistence after its restart."""
@@ -480,14 +492,8 @@ class _Line:
 
 def _fits(name: str, topic: str) -> bool:
     """Whether a filter fits a topic."""
-    if not name or not topic:
-        return name == topic
-    head, _, tail = name.partition("/")
-    first, slash, rest = topic.partition("/")
-    if head == "#":
-        return not topic.startswith("$")
-    if head not in ("+", first) or (head == "+" and topic.startswith("$")):
+    if topic.startswith("$") and name[0] in "+#":
         return False
-    if "/" not in name or not slash:
-        return tail in ("", "#") and not slash
-    return tail == "#" or _fits(tail, rest)
+    form = re.escape(name).replace(r"\+", "[^/]*")
+    form = re.sub(r"(^|/)\\#$", lambda m: f"({m[1]}.*)?", form)
+    return re.fullmatch(form, topic, re.S) is not None

@@ -107,6 +107,12 @@ class MqttSettings(AccessSettings, frozen=True, kw_only=True):
     reply_prefixes: below these topics a request may choose where its answer
         goes; below its own topic it always may
     reply_format: "text", or "json": {"id", "content", "thread_id"}
+    allowed_users: who may write: the topics that they write to (whole, no
+        wildcards), or names with trust_senders; "*" is everybody, empty
+        nobody until one is paired; beside "*", those who are named are the
+        owners, others are strangers without tools
+    allow_everyone: with "*" alone in allowed_users, let everybody in, all of
+        them strangers
     trust_senders: people are the names in their messages, not the topics
         they write to; only where the broker checks who says what
     share_group: several hosts that share the topics name the same group

@@ -9,6 +9,7 @@ from claw.testing.prove.verdict import Got, Said
 
 HERE = "127.0.0.1"
 STAGES = Registry("stage", "claw.stages", {
+    "mqtt": "claw.testing.prove.stages.mqtt:MqttStage",
     "telegram": "claw.testing.prove.stages.telegram:TelegramStage",
     "webhook": "claw.testing.prove.stages.webhook:WebhookStage",
 })
