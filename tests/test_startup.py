@@ -88,6 +88,14 @@ LATE = {
         "claw.channels.mattermost.outgoing",
         "claw.channels.mattermost.signs",
     },
+    "claw.channels.mqtt.channel": {
+        "claw.channels.mqtt.account",
+        "claw.channels.mqtt.diagnose",
+        "claw.channels.mqtt.intake",
+        "claw.channels.mqtt.listener",
+        "claw.channels.mqtt.outgoing",
+        "claw.channels.mqtt.sender",
+    },
     "claw.channels.owned": {"claw.core.channel"},
     "claw.channels.slack.channel": {
         "claw.channels.slack.api",

@@ -15,6 +15,7 @@ REGISTRY = Channels("channel", "claw.channels", {
     "email": "claw.channels.email.channel:EmailChannel",
     "cli": "claw.channels.cli.channel:CliChannel",
     "mattermost": "claw.channels.mattermost.channel:MattermostChannel",
+    "mqtt": "claw.channels.mqtt.channel:MqttChannel",
     "webhook": "claw.channels.webhook.channel:WebhookChannel",
 })
 

@@ -77,7 +77,9 @@ class SendMessage(Value):
     `links` are the only addresses that may be links or be fetched (None:
     all may): a text that follows foreign words has few. `poll` are the
     question and the options of a poll; the content says the same, for a
-    channel that has none (MakesPolls).
+    channel that has none (MakesPolls). `answers` is the id of the message
+    that it answers, where there is one: what a platform wants back of it
+    (correlation data) is not a part of the address.
     """
 
     content: str
@@ -89,6 +91,7 @@ class SendMessage(Value):
     files: bool = True
     links: tuple[str, ...] | None = None
     poll: tuple[str, ...] = ()
+    answers: str | None = None
 
     def with_subject(self, subject: str) -> "SendMessage":
         return replace(self, subject=subject)

@@ -386,7 +386,7 @@ class Dispatcher:
         if text is None:
             return ()
         reply = SendMessage(text, message.reply_target,
-                            thread_ts=message.thread_ts)
+                            thread_ts=message.thread_ts, answers=message.id)
         found = None if whole else self._desk.live().find(message.channel)
         parts = split_parts(found.channel if found else None, reply)
         return (NewSend(f"turn:{claim.turn_id}", message.channel, reply,

@@ -269,7 +269,8 @@ def build_question(approval_id: str, request: ApprovalRequest,
         buttons.append(Button("Always", f"approve:{approval_id}:always"))
         lines[-1] += f" or always {approval_id}"
     return SendMessage("\n".join(lines), asked.reply_target,
-                       thread_ts=asked.thread_ts, buttons=tuple(buttons))
+                       thread_ts=asked.thread_ts, buttons=tuple(buttons),
+                       answers=asked.id)
 
 
 def _fence(text: str) -> str:

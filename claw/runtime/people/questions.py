@@ -36,7 +36,8 @@ def build(question_id: str, question: str, choices: Sequence[str],
         text, asked.reply_target, thread_ts=asked.thread_ts,
         links=tuple(sorted(context.found)) if context.labels else None,
         buttons=tuple(Button(choice, f"answer:{question_id}:{number}")
-                      for number, choice in enumerate(choices)))
+                      for number, choice in enumerate(choices)),
+        answers=asked.id)
 
 
 def parse_answer(message: ChannelMessage) -> tuple[str, str] | None:

@@ -125,7 +125,8 @@ class TurnState:
                                  if url in text))
         return SendMessage(text, self.message.reply_target,
                            thread_ts=self.message.thread_ts,
-                           files=not self.is_stranger, links=links)
+                           files=not self.is_stranger, links=links,
+                           answers=self.message.id)
 
     def build_send(self, source: str, text: str) -> NewSend:
         """A reply as an outbox row."""

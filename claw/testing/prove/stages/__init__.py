@@ -12,6 +12,7 @@ STAGES = Registry("stage", "claw.stages", {
     "slack": "claw.testing.prove.stages.slack:SlackStage",
     "mattermost": "claw.testing.prove.stages.mattermost:MattermostStage",
     "matrix": "claw.testing.prove.stages.matrix:MatrixStage",
+    "mqtt": "claw.testing.prove.stages.mqtt:MqttStage",
     "telegram": "claw.testing.prove.stages.telegram:TelegramStage",
     "irc": "claw.testing.prove.stages.irc:IrcStage",
     "email": "claw.testing.prove.stages.email:EmailStage",
