@@ -278,7 +278,7 @@ def test_what_a_setup_names_is_there(name):
     """Its commands, and the keys that they set; how to install is said
     once, by the page."""
     setup = read_manual(name).setup
-    commands = re.findall(r"(?:^ *|`)claw ([a-z]+)(?: ([a-z]+))?", setup,
+    commands = re.findall(r"(?:^ {4,}|`)claw ([a-z]+)(?: ([a-z]+))?", setup,
                           re.M)
     keys = re.findall(r"claw config set (\S+?)[`\s]", setup + "\n")
 
