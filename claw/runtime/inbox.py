@@ -23,12 +23,16 @@ Bus = asyncio.Queue[InboxRow]
 
 class DurableInbox:
     """The inbox of one channel. `put` returns after the commit; a message
-    that was accepted before is passed over."""
+    that was accepted before is passed over. `answers` says of one whether
+    it is meant for a question that is open."""
 
     def __init__(self, name: str, queue: Queue, lease: Callable[[], Lease],
                  bus: Bus, health: Health, log: Log,
                  wake_sender: Callable[[str], None] = lambda _: None,
-                 hook_notifier: HookNotifier | None = None) -> None:
+                 hook_notifier: HookNotifier | None = None,
+                 answers: Callable[[ChannelMessage], bool] = lambda _: False
+                 ) -> None:
+        self._answers = answers
         self._hook_notifier = hook_notifier
         self._name = name
         self._wake_sender = wake_sender
@@ -83,7 +87,9 @@ class DurableInbox:
 
     async def _accepted(self, messages: Sequence[ChannelMessage]) -> None:
         rows = await self._queue.accept(self._lease(), [
-            Arrival(message, order_key(message)) for message in messages])
+            Arrival(message, order_key(
+                message, is_alone=self._answers(message)))
+            for message in messages])
         for message, row in zip(messages, rows, strict=True):
             if row is None:
                 self._log("message.known", channel=message.channel,

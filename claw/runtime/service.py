@@ -270,7 +270,9 @@ class Service:
             return parts.live().channel(name).channel
         inbox = self._inboxes[name] = DurableInbox(
             name, parts.queue, self._current_lease, self._bus, parts.health,
-            parts.log, self._wake_sender, self._hook_notifier)
+            parts.log, self._wake_sender, self._hook_notifier,
+            lambda message: self._desk is not None
+            and self._desk.approver.is_meant(message))
         supervisor = Supervisor(
             name, get_channel, inbox, health=parts.health, log=parts.log,
             backoff=parts.backoff, ends=name in parts.ends)

@@ -1,18 +1,22 @@
 """claw channel: list and doctor."""
 
 import os
+import re
 import time
 from datetime import UTC, datetime
 
 import pytest
 
 from claw.channels import REGISTRY
+from claw.cli.app import COMMANDS
 from claw.cli.show.output import to_json
+from claw.config.keys import split_key
 from claw.core.channel import Capabilities
 from claw.storage.names import PeopleFile
 from claw.storage.sessions import SessionStore
 from claw.testing.fake_telegram import FakeTelegram
 from claw.wiring.channels.manual import explain_doubt, read_manual
+from claw.wiring.sections import kind_at
 
 TOKEN = "1234567:CANARY-token-of-a-bot-that-nobody-may-see"
 
@@ -267,6 +271,22 @@ def test_every_channel_tells_how_it_is_set_up(name):
     if manual.is_listed:
         assert f"channels_config.{name}." in manual.setup
         assert manual.first
+
+
+@pytest.mark.parametrize("name", REGISTRY.names())
+def test_what_a_setup_names_is_there(name):
+    """Its commands, and the keys that they set; how to install is said
+    once, by the page."""
+    setup = read_manual(name).setup
+    commands = re.findall(r"(?:^ {4,}|`)claw ([a-z]+)(?: ([a-z]+))?", setup,
+                          re.M)
+    keys = re.findall(r"claw config set (\S+?)[`\s]", setup + "\n")
+
+    assert [words for words in commands
+            if words[0] not in COMMANDS
+            and " ".join(words) not in COMMANDS] == []
+    assert [key for key in keys if kind_at(split_key(key)) is None] == []
+    assert "pip install" not in setup
 
 
 @pytest.mark.parametrize(("can", "said"), [

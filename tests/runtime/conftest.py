@@ -197,7 +197,7 @@ class Stage:
                 lambda: self.lease, self.health, self.log)
             self.inboxes[name] = DurableInbox(
                 name, self.queue, lambda: self.lease, bus, self.health,
-                self.log)
+                self.log, answers=self.approver.is_meant)
             self.tasks.append(asyncio.ensure_future(
                 self.senders[name].run()))
             if self.listen:

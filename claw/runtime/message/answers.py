@@ -73,6 +73,12 @@ def parse_decision(text: str) -> "tuple[str, Decision] | None":
     return (found[2], only) if only else None
 
 
+def is_lone(text: str) -> bool:
+    """Whether a yes or a no is all that is said."""
+    return len(text) <= _MOST and unicodedata.normalize(
+        "NFKC", text).casefold().strip().rstrip(_SIGNS) in _WORDS
+
+
 def parse_reply(text: str) -> Typed | None:
     """(question id, the words behind it); None for other text."""
     found = _REPLY.fullmatch(text.strip())

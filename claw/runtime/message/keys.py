@@ -110,10 +110,10 @@ def is_control(message: ChannelMessage) -> bool:
         word == "/stop" and registered_name(message.channel) == "cli")
 
 
-def order_key(message: ChannelMessage) -> str:
+def order_key(message: ChannelMessage, *, is_alone: bool = False) -> str:
     """The key that orders it in the queue; a control message is alone."""
     return (f"{CONTROL}{message.channel}:{message.id}"
-            if is_control(message) else history_key(message))
+            if is_alone or is_control(message) else history_key(message))
 
 
 def is_group(message: ChannelMessage) -> bool:

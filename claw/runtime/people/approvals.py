@@ -31,7 +31,11 @@ from claw.core.turn import (
 )
 from claw.core.value import replace
 from claw.runtime.message import answers
-from claw.runtime.message.keys import command_word, registered_name
+from claw.runtime.message.keys import (
+    command_word,
+    history_key,
+    registered_name,
+)
 from claw.runtime.people import questions
 from claw.runtime.turn.budget import Budget
 from claw.runtime.turn.reactions import Reactions
@@ -75,6 +79,7 @@ class ChannelApprover:
         self._redact = redact
         self._asking: dict[str, Asking] = {}
         self._open: dict[str, asyncio.Future[str]] = {}
+        self._asked_in: dict[str, str] = {}  # open id -> history key
         self._closed = False
         self._asked: set[str] = set()  # turns, until they have ended
         # Set while there may be buttons that are of no use (see buttons.py).
@@ -161,12 +166,26 @@ class ChannelApprover:
             raise UnavailableError("there is no message here to react to")
         await asking.reactions.show(emoji, add=add)
 
+    def _list_open(self, message: ChannelMessage) -> list[str]:
+        """The approvals that a person is asked for where this was said."""
+        return [] if message.labels else [
+            approval_id for approval_id, key in self._asked_in.items()
+            if key == history_key(message)
+            and not questions.is_question(approval_id)]
+
+    def is_meant(self, message: ChannelMessage) -> bool:
+        """Whether a lone yes or no is for an open question: it decides
+        nothing, since it may have been said to the one before, and must not
+        wait behind the turn that asks."""
+        return answers.is_lone(message.content) \
+            and bool(self._list_open(message))
+
     async def decide(self, message: ChannelMessage) -> str | None:
         """Take an answer; what to say to it, None for nothing."""
         answer = questions.parse_answer(message)
         wanted = answer or parse_answer(message)
         if wanted is None:
-            return None
+            return self._ask_which(message)
         approval_id, decision = wanted
         if questions.is_question(approval_id) != (answer is not None):
             return NOT_OPEN
@@ -190,6 +209,14 @@ class ChannelApprover:
             return None
         return (f"{'Refused' if decision == 'no' else 'Allowed'}:\n"
                 + _fence(inert(approval.summary)))
+
+    def _ask_which(self, message: ChannelMessage) -> str | None:
+        """What is said to a lone yes or no; None for other buttons."""
+        if message.kind == "action":
+            return None
+        wanted = [f"yes {approval_id} or no {approval_id}"
+                  for approval_id in self._list_open(message)]
+        return f"Say which: {', '.join(wanted)}" if wanted else NOT_OPEN
 
     async def _ask(self, turn_id: str, asking: Asking,
                    request: ApprovalRequest) -> Approval:
@@ -227,6 +254,7 @@ class ChannelApprover:
         waiting: asyncio.Future[str] = \
             asyncio.get_running_loop().create_future()
         self._open[approval.id] = waiting
+        self._asked_in[approval.id] = history_key(asking.message)
         left = max(0.0, approval.expires_at - self._now())
         if not questions.is_question(approval.id):
             left = min(left, self._valid_s)
@@ -246,6 +274,7 @@ class ChannelApprover:
             return ""
         finally:
             self._open.pop(approval.id, None)
+            self._asked_in.pop(approval.id, None)
 
 
 def render_request(request: ApprovalRequest) -> str:

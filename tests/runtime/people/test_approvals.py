@@ -225,18 +225,39 @@ async def test_of_two_open_questions_the_one_that_is_named_is_answered(
         assert d.tool.runs == [{"x": 2}]
 
 
-async def test_a_lone_yes_decides_nothing(dialogue):
+@pytest.mark.parametrize("word", ["yes", "Ja!", "no"])
+async def test_a_lone_yes_decides_nothing_and_is_asked_which(dialogue, word):
     """It may have been meant for the question before."""
-    async with dialogue([call(x=1), "done", "I see"]) as d:
+    async with dialogue() as d:
         d.channel.say("go")
         approval = await d.question()
-        d.channel.say("yes")
-        await d.stage.until(lambda: not d.channel.waiting)
-        await asyncio.sleep(0.05)
+        d.channel.say(word)
+        await d.stage.until(lambda: (
+            f"Say which: yes {approval} or no {approval}"
+            in d.channel.texts()))
         assert d.tool.runs == []
 
-        d.channel.say(f"no {approval}")
-        await d.stage.until(lambda: "I see" in d.channel.texts())
+        d.channel.say(f"yes {approval}")
+        await d.stage.until(lambda: "done" in d.channel.texts())
+        assert len(d.tool.runs) == 1
+
+
+async def test_a_yes_where_nothing_is_open_is_said_to_the_model(dialogue):
+    async with dialogue(["Shall I?", "I did"]) as d:
+        d.channel.say("go")
+        await d.stage.until(lambda: "Shall I?" in d.channel.texts())
+        d.channel.say("yes")
+        await d.stage.until(lambda: "I did" in d.channel.texts())
+
+
+async def test_a_yes_in_another_chat_is_said_to_the_model(dialogue):
+    async with dialogue([call(x=1), "hello", "done"]) as d:
+        d.channel.say("go", reply_target="room")
+        approval = await d.question()
+        d.channel.say("yes", reply_target="den")
+        await d.stage.until(lambda: "hello" in d.channel.texts("den"))
+        d.press(approval, "no", reply_target="room")
+        await d.stage.until(lambda: "done" in d.channel.texts("room"))
         assert d.tool.runs == []
 
 
