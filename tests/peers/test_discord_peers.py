@@ -66,15 +66,16 @@ async def peer(platform, token=None):
         client.pressed.append(interaction.data)
         await interaction.response.defer()
 
-    await client.login(token or platform.add_bot(OTHER, "peer"))
-    task = asyncio.create_task(client.connect())
+    tasks = []
     try:
+        await client.login(token or platform.add_bot(OTHER, "peer"))
+        tasks.append(asyncio.create_task(client.connect()))
         async with asyncio.timeout(15):
             await client.wait_until_ready()
         yield client
     finally:
         await client.close()
-        await asyncio.gather(task, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 class Inbox:

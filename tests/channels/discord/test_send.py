@@ -149,7 +149,8 @@ def test_a_recording_is_a_voice_message(bot, platform):
     assert sent.file == record_voice(seconds=1.5)
 
 
-@pytest.mark.parametrize("content", [b"", b"no ogg at all", record_voice()[:60]])
+@pytest.mark.parametrize("content", [
+    b"", b"no ogg at all", record_voice()[:60]])
 def test_a_recording_of_another_form_is_a_file(bot, platform, content):
     voice = attach(bot, "voice.ogg", content or b"-", "audio/ogg")
 
