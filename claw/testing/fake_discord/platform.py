@@ -90,6 +90,10 @@ class FakeDiscord(FakeServer):
         return self.url + _API
 
     @property
+    def gateway_url(self) -> str:
+        return self._sockets.url
+
+    @property
     def connections(self) -> int:
         return super().connections + len(self._sockets.connections)
 
@@ -329,8 +333,9 @@ class FakeDiscord(FakeServer):
                 return _refuse(error, headers)
             finally:
                 self._changed.notify_all()
-        return Reply(204, headers=headers) if result is None else Reply(
-            body=json.dumps(result).encode(), headers=headers)
+        if result is None:
+            return Reply(204, content_type="text/html", headers=headers)
+        return Reply(body=json.dumps(result).encode(), headers=headers)
 
     def _perform(self, call: Call) -> Any:
         if call.operation in ("get_gateway", "get_bot_gateway"):

@@ -246,9 +246,13 @@ def _fields(world: World, chat: str, call: Call) -> Json:
                    "attachments": attachments,
                    "components": body.get("components") or []}
     if body.get("poll"):
-        found["poll"] = {**body["poll"], "expiry": None, "layout_type": 1}
+        found["poll"] = {
+            **body["poll"], "layout_type": 1,
+            "expiry": stamp(world.clock() + 86_400), "answers": [
+                {**answer, "answer_id": number} for number, answer in
+                enumerate(body["poll"]["answers"], 1)]}
     if body.get("message_reference"):
-        number = body["message_reference"]["message_id"]
+        number = str(body["message_reference"]["message_id"])
         found |= {"type": 19, "message_reference": {
             "type": 0, "message_id": number, "channel_id": chat},
             "referenced_message": world.message(chat, number)}

@@ -17,18 +17,7 @@ from claw.core.errors import (
     UnavailableError,
 )
 from claw.core.value import replace
-
-
-def ogg(packets=50, seconds=1.0):
-    """A recording in Ogg and Opus, as far as its container goes."""
-    def page(granule, body):
-        table = b"".join(
-            b"\xff" * (len(p) // 255) + bytes([len(p) % 255]) for p in body)
-        return (b"OggS\0\0" + granule.to_bytes(8, "little") + bytes(12)
-                + bytes([len(table)]) + table + b"".join(body))
-    audio = [b"x" * (10 + n) for n in range(packets)]
-    return (page(0, [b"OpusHead" + bytes(11)]) + page(0, [b"OpusTags"])
-            + page(int(seconds * 48_000), audio))
+from claw.testing.fake_discord.recording import record_voice
 
 
 def attach(bot, name, content, mime=None):
@@ -147,7 +136,7 @@ def test_an_address_is_given_as_it_is(bot):
 
 
 def test_a_recording_is_a_voice_message(bot, platform):
-    voice = attach(bot, "voice.ogg", ogg(seconds=1.5), "audio/ogg")
+    voice = attach(bot, "voice.ogg", record_voice(seconds=1.5), "audio/ogg")
 
     (sent,) = bot.sends("", attachments=(voice,))
 
@@ -157,10 +146,11 @@ def test_a_recording_is_a_voice_message(bot, platform):
     (file,) = body["attachments"]
     assert file["duration_secs"] == 1.5
     assert 0 < len(base64.b64decode(file["waveform"])) <= 256
-    assert sent.file == ogg(seconds=1.5)
+    assert sent.file == record_voice(seconds=1.5)
 
 
-@pytest.mark.parametrize("content", [b"", b"no ogg at all", ogg()[:60]])
+@pytest.mark.parametrize("content", [
+    b"", b"no ogg at all", record_voice()[:60]])
 def test_a_recording_of_another_form_is_a_file(bot, platform, content):
     voice = attach(bot, "voice.ogg", content or b"-", "audio/ogg")
 
@@ -171,7 +161,7 @@ def test_a_recording_of_another_form_is_a_file(bot, platform, content):
 
 
 def test_where_voice_messages_are_refused_it_is_a_file(bot, platform):
-    voice = attach(bot, "voice.ogg", ogg(), "audio/ogg")
+    voice = attach(bot, "voice.ogg", record_voice(), "audio/ogg")
     platform.fault("create_message", "status", status=403)
 
     (sent,) = bot.sends("", attachments=(voice,))
@@ -182,7 +172,7 @@ def test_where_voice_messages_are_refused_it_is_a_file(bot, platform):
 
 
 def test_the_waveform_is_bounded_and_loud_where_packets_are_large():
-    seconds, waveform = measure_voice(ogg(packets=200, seconds=4))
+    seconds, waveform = measure_voice(record_voice(packets=200, seconds=4))
 
     points = base64.b64decode(waveform)
     assert seconds == 4.0
@@ -369,7 +359,7 @@ def test_the_key_is_trusted_for_less_than_two_minutes():
 
 def test_the_note_of_a_repeat_stands_before_text_file_voice_and_poll(
         bot, platform):
-    voice = attach(bot, "voice.ogg", ogg(), "audio/ogg")
+    voice = attach(bot, "voice.ogg", record_voice(), "audio/ogg")
     poll = SendMessage("q?", "1001", poll=("q?", "a", "b"))
 
     async def work(channel):
