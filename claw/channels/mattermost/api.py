@@ -9,6 +9,8 @@ Source: api/v4/source/*.yaml of mattermost/mattermost.
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from email.utils import parsedate_to_datetime
 from json import loads
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
@@ -69,6 +71,7 @@ class Api:
         self._log = log
         self.gate = RateGate(clock)
         self._complained: dict[str, str] = {}
+        self.server_ms: int | None = None  # its clock, as it said last
         self._me: Me | None = None
         self._direct: dict[str, str] = {}
         self._names: dict[str, str] = {}
@@ -257,6 +260,9 @@ class Api:
                 if error.hint is None or "proxy" not in error.hint:
                     error.hint = URL_HINT
                 raise
+            with suppress(ValueError, TypeError):  # no date
+                self.server_ms = 1000 * int(parsedate_to_datetime(
+                    answer.headers.get("date", "")).timestamp())
             if answer.status < 300:
                 return answer
             refusal = self._refuse(_name(path), answer)

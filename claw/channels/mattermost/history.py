@@ -13,7 +13,7 @@ channel had a post within the last day.
 Source: api/v4/source/posts.yaml and channels.yaml.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from typing import TypeAlias
 
 from claw.channels.connection import Connection
@@ -37,14 +37,16 @@ Take: TypeAlias = Callable[[Post, str], Awaitable[None]]
 
 
 class History:
-    """How far one listener has read."""
+    """How far one listener has read. `chosen` are the channels that the
+    settings name."""
 
     def __init__(self, api: Api, marks: KeepsMarks, link: Connection,
-                 log: Log) -> None:
+                 log: Log, chosen: Collection[str]) -> None:
         self._api = api
         self._marks = marks
         self._link = link
         self._log = log
+        self._chosen = chosen
         self.kinds: dict[str, str] = {}  # the type of each channel
         self._done: dict[str, int] = {}  # what was read, and when it was
 
@@ -53,7 +55,7 @@ class History:
         """Hand over what is new, channel by channel and in order. Nothing
         at the very first start. Raises UnavailableError, and what `take`
         raises; it is done again then."""
-        channels = await self._api.channels()
+        channels = await self._list_channels()
         self.kinds = {channel.id: channel.type for channel in channels}
         newest = max((c.last_post_at for c in channels), default=0)
         at, *done = self._read("at")
@@ -85,6 +87,18 @@ class History:
         at = self._read("at")[0] or 0
         if was_read or post.create_at > at + _STEP_MS:
             self._write(max(at, post.create_at))
+
+    async def _list_channels(self) -> list[Channel]:
+        """All that we are in; of a server that can't list them (before 6.1)
+        those that the settings name."""
+        try:
+            return await self._api.channels()
+        except RequestRefusedError:
+            if not self._chosen:
+                raise
+        now = self._api.server_ms or 0
+        return [Channel(channel, await self.kind(channel), last_post_at=now)
+                for channel in self._chosen]
 
     async def kind(self, channel: str) -> str:
         """The type of a channel; "O" where it can't be told."""
@@ -151,6 +165,10 @@ class History:
         return int(time) if known else None, *keys
 
     def _write(self, at: int) -> None:
+        """A post that was imported may say that it is of a time to come:
+        what is written until then would be missed."""
+        if self._api.server_ms is not None:
+            at = min(at, self._api.server_ms + OVERLAP_MS)
         recent = [key for key, moment in self._done.items()
                   if moment >= at - OVERLAP_MS][-_KEPT:]
         self._marks.set("at", " ".join([str(at), *recent]))

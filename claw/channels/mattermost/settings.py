@@ -28,8 +28,11 @@ SETUP = """\
 
        claw config set channels_config.mattermost.allowed_users '["USER_ID"]'
 
-   Or leave the list empty, start `claw listen`, and send the bot `/bind CODE`
-   in a direct message, with the code that claw logs at its start.
+   Or leave the list empty, start `claw listen`, and send the bot ` /bind CODE`
+   in a direct message, with the code that claw logs at its start. Mind the
+   blank before it: Mattermost keeps what begins with `/` for itself. So it is
+   with ` /new`, ` /stop` and the others; `@name /new` in a channel works with
+   `mention_only`.
 6. `claw channel doctor mattermost` checks the way, the token, the WebSocket
    and the channels.
 
