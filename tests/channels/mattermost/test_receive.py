@@ -71,6 +71,14 @@ def test_a_mention_is_a_whole_name(text, expected):
     assert address(post, ME) == expected
 
 
+def test_a_command_is_typed_with_a_blank_before_it(bot, platform):
+    first, second = bot.hears(
+        " /approve a1", {"message": "@claw /new",
+                         "channel": platform.channel}, mention_only=True)
+
+    assert {first.content, second.content} == {"/approve a1", "/new"}
+
+
 def test_a_mention_that_the_server_found_counts():
     post = Post("p", "c", "u", message="hello")
 
