@@ -71,7 +71,8 @@ class Api:
         self._log = log
         self.gate = RateGate(clock)
         self._complained: dict[str, str] = {}
-        self.server_ms: int | None = None  # its clock, as it said last
+        self._clock = clock
+        self._ahead_s: float | None = None  # the server's clock to ours
         self._me: Me | None = None
         self._direct: dict[str, str] = {}
         self._names: dict[str, str] = {}
@@ -100,6 +101,12 @@ class Api:
                 f"{_TABLE}.url is no http address",
                 hint=f"claw config set {_TABLE}.url https://chat.example.org")
         return {"Authorization": f"Bearer {self._token}"}
+
+    @property
+    def server_ms(self) -> int | None:
+        """The server's time of day, where it has told that."""
+        return None if self._ahead_s is None else int(
+            1000 * (self._clock() + self._ahead_s))
 
     @property
     def challenge(self) -> dict[str, Any]:
@@ -261,8 +268,8 @@ class Api:
                     error.hint = URL_HINT
                 raise
             with suppress(ValueError, TypeError):  # no date
-                self.server_ms = 1000 * int(parsedate_to_datetime(
-                    answer.headers.get("date", "")).timestamp())
+                self._ahead_s = parsedate_to_datetime(answer.headers.get(
+                    "date", "")).timestamp() - self._clock()
             if answer.status < 300:
                 return answer
             refusal = self._refuse(_name(path), answer)

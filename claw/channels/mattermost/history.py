@@ -30,8 +30,8 @@ SINCE_POSTS = 1000  # the most that a call with `since` gives
 PAGE_POSTS, MOST_PAGES = 200, 50
 _STEP_MS = 10_000  # of the mark, for posts that are not for us
 _REMEMBERED, _KEPT = 2000, 200  # posts that were read; of them in the mark
-_JOINS = ("system_add_to_channel", "system_join_channel",
-          "system_join_team", "system_add_to_team")
+_ADDED = ("system_add_to_channel", "system_add_to_team")
+_JOINED = ("system_join_channel", "system_join_team")
 
 Take: TypeAlias = Callable[[Post, str], Awaitable[None]]
 
@@ -57,11 +57,12 @@ class History:
         raises; it is done again then."""
         channels = await self._list_channels()
         self.kinds = {channel.id: channel.type for channel in channels}
-        newest = max((c.last_post_at for c in channels), default=0)
         at, *done = self._read("at")
         if at is None:
-            self._marks.set("from", str(newest))
-            self._marks.set("at", str(newest))
+            newest = str(max((c.last_post_at for c in channels), default=0)
+                         or self._api.server_ms or 0)
+            self._marks.set("from", newest)
+            self._marks.set("at", newest)
             return
         for key in done:
             self._done.setdefault(str(key), at)
@@ -184,8 +185,8 @@ def _moment(post: Post) -> int:
 
 
 def _is_joining(post: Post, me: Me) -> bool:
-    """The report that we were let into the channel: what stands before it
-    was said to others."""
-    props = post.props or {}
-    return post.type in _JOINS and me.id in (
-        props.get("addedUserId"), props.get("userId"))
+    """The report that we came into the channel, or were let in: what stands
+    before it was said to others."""
+    added = post.props.get("addedUserId") if post.props else None
+    return (post.type in _ADDED and added == me.id) or (
+        post.type in _JOINED and post.user_id == me.id)

@@ -28,7 +28,7 @@ from claw.net.websocket import WebSocket, connect
 
 PING_S = 30.0
 GREETING_S = 10.0
-_BARREN = 2
+_BARREN = 2  # then what was missed is asked for
 _CHALLENGE, _PING = 1, 2  # numbers of our requests
 
 
@@ -66,7 +66,7 @@ class Live:
         UnavailableError at its end, and what those two raise."""
         self.opened = False
         self._barren += 1
-        if self._barren > _BARREN:  # taking it up does not help
+        if self._barren > _BARREN:
             self._id, self._behind = "", True
         query = (f"?connection_id={self._id}&sequence_number={self._next}"
                  if self._id else "")
