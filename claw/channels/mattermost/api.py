@@ -9,6 +9,8 @@ Source: api/v4/source/*.yaml of mattermost/mattermost.
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from email.utils import parsedate_to_datetime
 from json import loads
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
@@ -69,6 +71,8 @@ class Api:
         self._log = log
         self.gate = RateGate(clock)
         self._complained: dict[str, str] = {}
+        self._clock = clock
+        self._ahead_s: float | None = None  # the server's clock to ours
         self._me: Me | None = None
         self._direct: dict[str, str] = {}
         self._names: dict[str, str] = {}
@@ -97,6 +101,12 @@ class Api:
                 f"{_TABLE}.url is no http address",
                 hint=f"claw config set {_TABLE}.url https://chat.example.org")
         return {"Authorization": f"Bearer {self._token}"}
+
+    @property
+    def server_ms(self) -> int | None:
+        """The server's time of day, where it has told that."""
+        return None if self._ahead_s is None else int(
+            1000 * (self._clock() + self._ahead_s))
 
     @property
     def challenge(self) -> dict[str, Any]:
@@ -257,6 +267,9 @@ class Api:
                 if error.hint is None or "proxy" not in error.hint:
                     error.hint = URL_HINT
                 raise
+            with suppress(ValueError, TypeError):  # no date
+                self._ahead_s = parsedate_to_datetime(answer.headers.get(
+                    "date", "")).timestamp() - self._clock()
             if answer.status < 300:
                 return answer
             refusal = self._refuse(_name(path), answer)

@@ -14,6 +14,7 @@ from claw.channels.probe import probe
 from claw.core.abilities import Finding
 from claw.core.errors import AuthError, ClawError
 from claw.core.log import silent
+from claw.net.addresses import is_loopback
 
 _STEP_S = 5.0
 _TABLE = "channels_config.mattermost"
@@ -32,6 +33,10 @@ async def diagnose(api: Api, allowed: AllowList,
     if any(row.status == "fail" for row in rows):
         return [*rows, *_skip(("token", "websocket", "channels")),
                 _allow_list(allowed)]
+    if api.url.startswith("http:") and not is_loopback(api.url):
+        rows.append(Finding("encryption", "warn", "plain http: the token "
+                            "travels readable", f"use https:// in {_TABLE}"
+                            ".url"))
     rows.append(await _token(api))
     if rows[-1].status == "fail":
         rows += _skip(("websocket", "channels"))

@@ -13,7 +13,7 @@ channel had a post within the last day.
 Source: api/v4/source/posts.yaml and channels.yaml.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from typing import TypeAlias
 
 from claw.channels.connection import Connection
@@ -30,21 +30,23 @@ SINCE_POSTS = 1000  # the most that a call with `since` gives
 PAGE_POSTS, MOST_PAGES = 200, 50
 _STEP_MS = 10_000  # of the mark, for posts that are not for us
 _REMEMBERED, _KEPT = 2000, 200  # posts that were read; of them in the mark
-_JOINS = ("system_add_to_channel", "system_join_channel",
-          "system_join_team", "system_add_to_team")
+_ADDED = ("system_add_to_channel", "system_add_to_team")
+_JOINED = ("system_join_channel", "system_join_team")
 
 Take: TypeAlias = Callable[[Post, str], Awaitable[None]]
 
 
 class History:
-    """How far one listener has read."""
+    """How far one listener has read. `chosen` are the channels that the
+    settings name."""
 
     def __init__(self, api: Api, marks: KeepsMarks, link: Connection,
-                 log: Log) -> None:
+                 log: Log, chosen: Collection[str]) -> None:
         self._api = api
         self._marks = marks
         self._link = link
         self._log = log
+        self._chosen = chosen
         self.kinds: dict[str, str] = {}  # the type of each channel
         self._done: dict[str, int] = {}  # what was read, and when it was
 
@@ -53,13 +55,14 @@ class History:
         """Hand over what is new, channel by channel and in order. Nothing
         at the very first start. Raises UnavailableError, and what `take`
         raises; it is done again then."""
-        channels = await self._api.channels()
+        channels = await self._list_channels()
         self.kinds = {channel.id: channel.type for channel in channels}
-        newest = max((c.last_post_at for c in channels), default=0)
         at, *done = self._read("at")
         if at is None:
-            self._marks.set("from", str(newest))
-            self._marks.set("at", str(newest))
+            newest = str(max((c.last_post_at for c in channels), default=0)
+                         or self._api.server_ms or 0)
+            self._marks.set("from", newest)
+            self._marks.set("at", newest)
             return
         for key in done:
             self._done.setdefault(str(key), at)
@@ -85,6 +88,18 @@ class History:
         at = self._read("at")[0] or 0
         if was_read or post.create_at > at + _STEP_MS:
             self._write(max(at, post.create_at))
+
+    async def _list_channels(self) -> list[Channel]:
+        """All that we are in; of a server that can't list them (before 6.1)
+        those that the settings name."""
+        try:
+            return await self._api.channels()
+        except RequestRefusedError:
+            if not self._chosen:
+                raise
+        now = self._api.server_ms or 0
+        return [Channel(channel, await self.kind(channel), last_post_at=now)
+                for channel in self._chosen]
 
     async def kind(self, channel: str) -> str:
         """The type of a channel; "O" where it can't be told."""
@@ -151,6 +166,10 @@ class History:
         return int(time) if known else None, *keys
 
     def _write(self, at: int) -> None:
+        """A post that was imported may say that it is of a time to come:
+        what is written until then would be missed."""
+        if self._api.server_ms is not None:
+            at = min(at, self._api.server_ms + OVERLAP_MS)
         recent = [key for key, moment in self._done.items()
                   if moment >= at - OVERLAP_MS][-_KEPT:]
         self._marks.set("at", " ".join([str(at), *recent]))
@@ -166,8 +185,8 @@ def _moment(post: Post) -> int:
 
 
 def _is_joining(post: Post, me: Me) -> bool:
-    """The report that we were let into the channel: what stands before it
-    was said to others."""
-    props = post.props or {}
-    return post.type in _JOINS and me.id in (
-        props.get("addedUserId"), props.get("userId"))
+    """The report that we came into the channel, or were let in: what stands
+    before it was said to others."""
+    added = post.props.get("addedUserId") if post.props else None
+    return (post.type in _ADDED and added == me.id) or (
+        post.type in _JOINED and post.user_id == me.id)

@@ -19,7 +19,11 @@ from claw.channels.mattermost.posts import is_edit, is_for_nobody
 from claw.channels.mattermost.settings import MattermostSettings
 from claw.channels.mattermost.wire import DIRECT, Me, Post, read_post
 from claw.core.channel import ChannelDeps, Inbox
-from claw.core.errors import AuthError, UnavailableError
+from claw.core.errors import (
+    AuthError,
+    MissingPartError,
+    UnavailableError,
+)
 from claw.text.segment import clean
 
 POLL_S = 3.0
@@ -44,9 +48,10 @@ class Listener:
         self._clock = clock
         self.link = Connection(deps.log, api.sleep)
         self._live = Live(api, self.link, deps.log, ping_s=ping_s)
-        self.history = History(api, deps.marks, self.link, deps.log)
         self._chosen = frozenset(settings.channel_id.replace(
             ",", " ").split()) - {"*"}
+        self.history = History(api, deps.marks, self.link, deps.log,
+                               self._chosen)
         self._refusals = 0
         self._caught_up = asyncio.Event()  # what waited is in the inbox
 
@@ -93,15 +98,18 @@ class Listener:
             await self._handle(event, inbox, me)
         try:
             await self._live.run(handle, lambda: self._catch_up(inbox, me))
-        except (AuthError, UnavailableError) as error:
+        except (AuthError, MissingPartError, UnavailableError) as error:
             if self._live.opened or self._settings.transport != "auto":
                 raise
             # Where REST does not work either, this says why.
             await self._catch_up(inbox, me)
             if not self._refusals:
                 self._log("websocket_refused", error=error.message, hint=(
-                    "posts are polled; let the proxy before Mattermost pass "
-                    "on the headers Upgrade and Connection"))
+                    "posts are polled; " + (
+                        error.hint or "" if isinstance(
+                            error, MissingPartError) else
+                        "let the proxy before Mattermost pass on the headers "
+                        "Upgrade and Connection")))
         else:
             return
         wait = min(AGAIN_S[0] * 2 ** self._refusals, AGAIN_S[1])

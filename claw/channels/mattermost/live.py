@@ -9,7 +9,7 @@ the number it waits for gets the rest, with no greeting; else it is greeted
     {"seq": 1, "action": "authentication_challenge", "data": {"token"}}
     {"event": "hello", "data": {"connection_id"}, "seq": 0}
     {"event": "posted", "data": {"post": "{...}"}, "seq": 7}
-    {"status": "OK", "seq_reply": 2}          the answer to our request 2
+    {"status": "OK", "seq_reply": 2}          our request 2 was done
 
 Source: server/channels/app/platform/{web_conn,web_hub,websocket_router}.go.
 """
@@ -28,6 +28,7 @@ from claw.net.websocket import WebSocket, connect
 
 PING_S = 30.0
 GREETING_S = 10.0
+_BARREN = 2  # then what was missed is asked for
 _CHALLENGE, _PING = 1, 2  # numbers of our requests
 
 
@@ -54,7 +55,7 @@ class Live:
         self._ping_s = ping_s
         self._id = ""  # of the connection to take up
         self._next = 0  # the event that is waited for
-        self._missing: int | None = None
+        self._barren = 0  # connections that brought no event
         self._behind = True
         self.opened = False
 
@@ -64,9 +65,13 @@ class Live:
         returned; `catch_up` is called where some were missed. Raises
         UnavailableError at its end, and what those two raise."""
         self.opened = False
+        self._barren += 1
+        if self._barren > _BARREN:
+            self._id, self._behind = "", True
+        query = (f"?connection_id={self._id}&sequence_number={self._next}"
+                 if self._id else "")
         async with connect(
-                f"{self._api.socket_url}?connection_id={self._id}"
-                f"&sequence_number={self._next}", self._api.peer,
+                self._api.socket_url + query, self._api.peer,
                 headers=self._api.headers, proxy_url=self._api.proxy_url,
                 ping_s=self._ping_s, heard=self._link.heard) as socket:
             # The header does it; a proxy may have taken that away.
@@ -87,8 +92,7 @@ class Live:
             return
         if isinstance(found, Event) and found.name == "hello":
             self._greet(found)
-        opens = isinstance(found, int) or found.name == "hello"
-        if opens and not self.opened:
+        if not self.opened:
             self.opened = True
             self._link.recover()
             if self._behind:
@@ -96,11 +100,12 @@ class Live:
                 self._behind = False
                 # That may have taken long: is anybody there?
                 await _request(socket, _PING + 1, "ping")
-            elif isinstance(found, int):
+            else:
                 self._log("resumed")
         if isinstance(found, Event) and self._is_next(found):
             await handle(found)
             self._next = found.seq + 1
+            self._barren = 0
 
     def _greet(self, hello: Event) -> None:
         """It is a new connection: what happened before it is lost here."""
@@ -111,15 +116,13 @@ class Live:
         self._next = hello.seq
 
     def _is_next(self, event: Event) -> bool:
-        """Raises UnavailableError where events are missing before it."""
-        if event.seq > self._next:
-            if self._missing == self._next:  # taking it up did not help
-                self._id, self._behind = "", True
-            self._missing = self._next
+        """Raises UnavailableError where events are missing before it. A
+        server that gives no id does not number for us."""
+        if self._id and event.seq > self._next:
             raise UnavailableError(
                 f"Mattermost left out events ({self._next} to "
                 f"{event.seq - 1})")
-        return event.seq == self._next
+        return not self._id or event.seq == self._next
 
 
 async def _request(socket: WebSocket, number: int, action: str,
@@ -128,18 +131,16 @@ async def _request(socket: WebSocket, number: int, action: str,
         {"seq": number, "action": action, "data": data or {}}))
 
 
-def _read(frame: str | bytes) -> Event | int | None:
-    """An event, or the number of the ping that was answered with OK; None
-    for anything else."""
+def _read(frame: str | bytes) -> Event | bool | None:
+    """An event, or True for a request that was answered with OK; None for
+    anything else."""
     try:
         raw = json.loads(frame)
     except (ValueError, RecursionError):
         return None
     if not isinstance(raw, dict):
         return None
-    name, seq, data = raw.get("event"), raw.get("seq"), raw.get("data")
+    name, seq, data = raw.get("event"), raw.get("seq", 0), raw.get("data")
     if isinstance(name, str) and type(seq) is int and seq >= 0:
         return Event(name, seq, data if isinstance(data, dict) else {})
-    answered = raw.get("seq_reply")
-    return answered if answered == _PING and raw.get("status") == "OK" \
-        else None
+    return True if raw.get("status") == "OK" else None

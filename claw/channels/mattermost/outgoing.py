@@ -40,6 +40,8 @@ POST_CHARS = 16_383  # of a server that tells no limit
 OLD_POST_CHARS = 4_000
 NOTE_CHARS = 40  # kept free, for the mark of one that repeats
 FILES = 10  # of a post
+SLASH = ("(Mattermost keeps what begins with a slash for itself: put a blank "
+         "before it.)")
 KEY_PROP = "claw_key"
 _ROOT_GONE = ("root_id",)
 # How far back a post is looked for: a clock may be off by an hour.
@@ -65,6 +67,8 @@ class Sender:
                        if message.files else (message.content, []))
         files += self._files.attached(message.attachments)
         lines = [file.text for file in files if not file.path]
+        if message.buttons:  # there are none: a word is typed
+            lines.append(SLASH)
         pieces = split_markdown("\n".join([text, *lines]) if lines else text,
                                 self._limit() - NOTE_CHARS, message.links)
         parts = [_make_part(piece) for piece in pieces]

@@ -71,10 +71,12 @@ def message_id(post: Post) -> str:
 
 
 def is_for_nobody(post: Post, me: Me) -> bool:
-    """What no person wrote to us: deleted, the system's, our own, another
-    bot's or a webhook's. Two bots would talk for ever."""
+    """What no person wrote to us: deleted, the system's, a plug-in's report
+    ("custom_calls"), our own, another bot's or a webhook's. Two bots would
+    talk for ever."""
     props = post.props or {}
     return (post.delete_at > 0 or post.type.startswith("system_")
+            or (post.type.startswith("custom_") and not post.file_ids)
             or post.user_id == me.id
             or any(props.get(key) in (True, "true")
                    for key in ("from_bot", "from_webhook")))

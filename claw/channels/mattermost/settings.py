@@ -28,8 +28,11 @@ SETUP = """\
 
        claw config set channels_config.mattermost.allowed_users '["USER_ID"]'
 
-   Or leave the list empty, start `claw listen`, and send the bot `/bind CODE`
-   in a direct message, with the code that claw logs at its start.
+   Or leave the list empty, start `claw listen`, and send the bot ` /bind CODE`
+   in a direct message, with the code that claw logs at its start. Mind the
+   blank before it: Mattermost keeps what begins with `/` for itself. So it is
+   with ` /new`, ` /stop` and the others; `@name /new` in a channel works with
+   `mention_only`.
 6. `claw channel doctor mattermost` checks the way, the token, the WebSocket
    and the channels.
 
@@ -39,9 +42,10 @@ channels (direct messages always count). It answers in threads; with
 `thread_replies = false` only where somebody has opened one.
 
 **Approvals** have no buttons here, since a pressed button calls an address
-of ours that the server would have to reach: type the word that the question
-names, in the same thread or direct message. With `mention_only` the word
-needs the mention too: `@name yes`.
+of ours that the server would have to reach: type the words that the question
+names, with a blank before the slash, in the same thread or direct message.
+In a channel with `mention_only` they need the mention too:
+`@name /approve ID`.
 
 **When nothing arrives:** is the bot a member of the channel? Does a proxy in
 between let WebSockets pass (`Upgrade` and `Connection` headers)? Without them

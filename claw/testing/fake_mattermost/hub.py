@@ -64,7 +64,6 @@ class Hub:
         self.resumed = 0
         self.greeted = 0
         self.caught_up = False  # see live.py: its last ping says so
-        self.requests: list[Json] = []
 
     def publish(self, event: str, data: Json, channel: str,
                 users: set[str]) -> None:
@@ -88,7 +87,6 @@ class Hub:
         try:
             async for frame in socket:
                 request = json.loads(frame)
-                self.requests.append(request)
                 if self.deaf:
                     continue
                 if request["action"] == "authentication_challenge":

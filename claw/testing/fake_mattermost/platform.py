@@ -128,7 +128,7 @@ class FakeMattermost(FakeServer):
         with self._changed:
             post = self.world.require_post(post_id)
             post |= {"is_pinned": True, "update_at": self.world.now_ms()}
-            self.world.events.append(("post_edited", post, ""))
+            self.world.events.append(("post_edited", post))
             self._tell()
 
     def delete(self, post_id: str) -> None:
@@ -136,7 +136,7 @@ class FakeMattermost(FakeServer):
             post = self.world.require_post(post_id)
             now = self.world.now_ms()
             post |= {"delete_at": now, "update_at": now}
-            self.world.events.append(("post_deleted", post, ""))
+            self.world.events.append(("post_deleted", post))
             self._tell()
 
     def rename(self, user_id: str, username: str) -> None:
@@ -213,7 +213,7 @@ class FakeMattermost(FakeServer):
     def _tell(self) -> None:
         """Send the events of what has changed."""
         events, self.world.events = self.world.events, []
-        for name, post, _ in events:
+        for name, post in events:
             channel = self.world.channels[post["channel_id"]]
             users = set(self.world.members[post["channel_id"]])
             author = self.world.users[post["user_id"]]["username"]

@@ -29,8 +29,8 @@ class ApiError(Exception):
 
 @dataclass
 class World:
-    """All of it; `me` is the bot's id, `now_ms` the clock. `posted` and
-    `edited` hold what events have to tell of."""
+    """All of it; `me` is the bot's id, `now_ms` the clock. `events` are
+    those to be sent: a name and a post."""
 
     me: str
     max_post_size: int = 16383
@@ -42,7 +42,7 @@ class World:
     reactions: dict[str, list[str]] = field(default_factory=dict)
     typing: list[Json] = field(default_factory=list)
     pending: dict[str, tuple[str, float]] = field(default_factory=dict)
-    events: list[tuple[str, Json, str]] = field(default_factory=list)
+    events: list[tuple[str, Json]] = field(default_factory=list)
     pending_s: float = PENDING_S
     now_ms: Any = lambda: int(time.time() * 1000)
     _ids: Any = field(default_factory=lambda: count(1))
@@ -133,7 +133,7 @@ class World:
         if key:
             self.pending[key] = (post["id"],
                                  time.monotonic() + self.pending_s)
-        self.events.append(("posted", post, ""))
+        self.events.append(("posted", post))
         return post
 
     def _check_post(self, given: Json, channel_id: str) -> None:
@@ -159,7 +159,7 @@ class World:
         post = self.require_post(post_id)
         now = max(self.now_ms(), post["update_at"] + 1)
         post |= {"message": message, "edit_at": now, "update_at": now}
-        self.events.append(("post_edited", post, ""))
+        self.events.append(("post_edited", post))
         return post
 
     def list_posts(self, channel_id: str, query: dict[str, str]) -> Json:

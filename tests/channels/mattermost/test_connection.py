@@ -267,3 +267,74 @@ def test_health_is_what_was_heard(bot, platform):
             return bot.inbox.heard - before
 
     assert asyncio.run(go()) >= 2
+
+
+def test_a_server_that_numbers_nothing_is_understood(bot, platform,
+                                                     monkeypatch):
+    """Neither hello nor pong: only events."""
+    from claw.testing.fake_mattermost.hub import Link
+    monkeypatch.setattr(Link, "greet", lambda self: setattr(self, "next", 7))
+    platform.hub.deaf = True
+    bot.began()
+    platform.post("before")
+
+    async def go():
+        async with bot.listening():
+            await platform.until(lambda: platform.hub.greeted)
+            for n in range(3):
+                platform.post(f"m{n}")
+            await platform.until(lambda: len(bot.inbox.messages) == 4)
+    asyncio.run(go())
+
+    assert bot.inbox.contents == ["before", "m0", "m1", "m2"]
+    assert not bot.logged("websocket_refused")
+
+
+def test_an_event_that_never_gets_through_is_asked_for(bot, platform):
+    """A frame of more bytes than we take ends each connection."""
+    async def go():
+        async with bot.listening():
+            await connected(platform)
+
+            def block():
+                for link in platform.hub.links.values():
+                    link.push("huge", {"x": "y" * 17_000_000})
+            platform._sockets.call_soon(block)
+            platform.post("behind it")
+            await platform.until(lambda: bot.inbox.messages, 20)
+    asyncio.run(go())
+
+    assert bot.inbox.contents == ["behind it"]
+
+
+def test_a_server_without_a_list_of_channels_is_read_by_the_settings(
+        bot, platform):
+    platform.fault("GET users/me/channels", "status", None, status=404)
+
+    async def go():
+        async with bot.listening(channel_id=platform.channel):
+            await platform.until(lambda: bot.marks.get("at"))
+            platform.post("live", channel=platform.channel)
+            await bot.settle(1)
+        platform.post("away", channel=platform.channel)
+        async with bot.listening(channel_id=platform.channel):
+            await bot.settle(2)
+    asyncio.run(go())
+
+    assert bot.inbox.contents == ["live", "away"]
+
+
+def test_a_post_of_a_time_to_come_hides_nothing(bot, platform):
+    async def life(count, *posts):
+        async with bot.listening():
+            await platform.until(lambda: platform.hub.caught_up)
+            for post in posts:
+                platform.post(**post)
+            await bot.settle(count)
+
+    asyncio.run(life(1, {"message": "imported",
+                         "create_at": 4_000_000_000_000}))
+    platform.post("today")
+    asyncio.run(life(2))
+
+    assert bot.inbox.contents == ["imported", "today"]

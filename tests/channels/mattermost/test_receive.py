@@ -71,6 +71,14 @@ def test_a_mention_is_a_whole_name(text, expected):
     assert address(post, ME) == expected
 
 
+def test_a_command_is_typed_with_a_blank_before_it(bot, platform):
+    first, second = bot.hears(
+        " /approve a1", {"message": "@claw /new",
+                         "channel": platform.channel}, mention_only=True)
+
+    assert {first.content, second.content} == {"/approve a1", "/new"}
+
+
 def test_a_mention_that_the_server_found_counts():
     post = Post("p", "c", "u", message="hello")
 
@@ -337,13 +345,17 @@ def test_an_edit_while_it_was_away_is_read(bot, platform):
     assert bot.inbox.contents == ["[Edited] hello"]
 
 
-def test_what_was_said_before_it_was_invited_is_not_read(bot, platform):
+@pytest.mark.parametrize("joins", [True, False])
+def test_what_was_said_before_it_was_invited_is_not_read(bot, platform,
+                                                         joins):
     asyncio.run(_once(bot))
     room = platform.room()
     platform.post("among us", channel=room)
-    platform.post("added", channel=room, type="system_add_to_channel",
-                  props={"addedUserId": platform.me},
-                  create_at=platform.world.now_ms() + 1)
+    platform.post("it is here", channel=room, **(
+        {"type": "system_join_team", "user": platform.me} if joins else
+        {"type": "system_add_to_channel",
+         "props": {"addedUserId": platform.me}}),
+        create_at=platform.world.now_ms() + 1)
     platform.post("hello bot", channel=room,
                   create_at=platform.world.now_ms() + 2)
     asyncio.run(_once(bot, 1))

@@ -10,7 +10,7 @@ from claw.channels.mattermost.markup import escape, split_markdown
 from claw.channels.mattermost.posts import parse_recipient
 from claw.channels.mattermost.signs import find_name
 from claw.core.abilities import Doubt
-from claw.core.channel import Attachment, Part, SendMessage
+from claw.core.channel import Attachment, Button, Part, SendMessage
 from claw.core.errors import (
     RateLimitedError,
     RequestRefusedError,
@@ -139,6 +139,19 @@ def test_only_known_addresses_are_links(markdown):
 
 def test_escaped_text_means_itself():
     assert escape("# a\n- b\n> c") == "\\# a\n\\- b\n\\> c"
+
+
+def test_a_question_says_how_a_word_with_a_slash_is_typed(bot, platform):
+    async def go():
+        async with bot.open() as channel:
+            await channel.send(SendMessage(
+                "Approve? /approve a1 or /deny a1", platform.channel,
+                buttons=(Button("Allow", "approve:a1:yes"),)))
+    run(go())
+
+    (shown,) = platform.answers()
+    assert shown.startswith("Approve? /approve a1 or /deny a1\n")
+    assert "put a blank before it" in shown
 
 
 def test_files_stand_below_the_words(bot, platform):
