@@ -45,7 +45,11 @@ from claw.core.channel import (
     Inbox,
     SendMessage,
 )
-from claw.core.errors import RequestRefusedError, UnavailableError
+from claw.core.errors import (
+    MissingPartError,
+    RequestRefusedError,
+    UnavailableError,
+)
 from claw.core.value import Value
 
 _MOST = 1000  # threads and events that are remembered
@@ -166,7 +170,7 @@ class Intake:
             if event.type == ENCRYPTED:
                 return await self._encryption.decrypt(origin.room_id, event)
             return event
-        except (UnavailableError, ValueError) as error:
+        except (UnavailableError, MissingPartError, ValueError) as error:
             self._log("event_unknown", room=origin.room_id, id=event_id,
                       error=str(error)[:300])
             return None

@@ -109,6 +109,11 @@ class Machine:
         self.olm.handle_response(KeysUploadResponse(
             0, count if isinstance(count, int) else 0))
 
+    def note_refused(self) -> None:
+        """The server will not have our keys: it is not asked each time."""
+        self.olm.account.shared = True
+        self.olm.uploaded_key_count = None
+
     def take_devices(self, body: dict[str, Any], asked: Iterable[str]
                      ) -> None:
         from nio.responses import KeysQueryResponse

@@ -64,10 +64,10 @@ class Room:
         self.invited.discard(user)
         if membership == "invite":
             self.invited.add(user)
+        self.count = None  # what a sync sums up comes after this
         if self.members is not None:
             (self.members.add if membership == "join"
              else self.members.discard)(user)
-            self.count = None
 
 
 class Rooms:

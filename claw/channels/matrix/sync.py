@@ -128,10 +128,7 @@ class Syncer:
         since = self._marks.get(mark)
         try:
             await self._find_listed()
-            body = await self._api.sync({
-                "since": since or None, "filter": make_filter(
-                    TIMELINE if since is not None else 0)},
-                self._api.sync_s if self.caught_up.is_set() else 0)
+            body = await self._ask(since, mark)
             self.link.recover()
             after = text(body, "next_batch")
             if not after:
@@ -139,13 +136,6 @@ class Syncer:
             await self._encryption.take(body)
             await self._take(body, since, me, inbox)
             await self._take_waiting(inbox)
-        except MatrixRefusedError as error:
-            if since and error.status == 400:
-                self._log("sync_token_refused", error=error.message,
-                          hint="messages since the last sync are read again")
-                self._marks.set(mark, "")
-            await self.link.wait_out(error)
-            return
         except UnavailableError as error:
             await self.link.wait_out(error)
             return
@@ -153,6 +143,19 @@ class Syncer:
             self._marks.set(mark, after)
             self._marks.set("synced", str(int(self._api.now())))
         self.caught_up.set()
+
+    async def _ask(self, since: str | None, mark: str) -> dict[str, Any]:
+        try:
+            return await self._api.sync({
+                "since": since or None, "filter": make_filter(
+                    TIMELINE if since is not None else 0)},
+                self._api.sync_s if self.caught_up.is_set() else 0)
+        except MatrixRefusedError as error:
+            if since and error.status == 400:
+                self._log("sync_token_refused", error=error.message,
+                          hint="messages since the last sync are read again")
+                self._marks.set(mark, "")
+            raise
 
     # -- what came
 
@@ -294,8 +297,7 @@ class Syncer:
         return not self._listed or room_id in self._heard
 
     async def _find_listed(self) -> None:
-        """The ids of the rooms that are listed, aliases looked up until
-        they are found."""
+        """The ids of the rooms that are listed."""
         if len(self._heard) == len(self._listed):
             return
         found = set()
