@@ -28,7 +28,7 @@ def test_kills_lose_and_double_nothing_and_need_no_mark(tmp_path):
             child.wait_ready(60)
             for kind in range(6):
                 scene.post(1001 + kind % 4, ask_for(
-                    kind, f"n{6 * number + kind}"))
+                    kind, f"n{6 * number + kind}", files=True))
             time.sleep(chance.uniform(0, 0.4))
             child.kill()
         last = scene.start()
