@@ -8,6 +8,7 @@ Source: matrix-nio 0.26; spec.matrix.org, "End-to-end encryption".
 
 import fcntl
 import hashlib
+import logging
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -22,6 +23,8 @@ from claw.core.folders import make_private
 from claw.core.installed import install_command
 
 EXTRA = "matrix"
+# What it warns of is not for the terminal of a service.
+logging.getLogger("nio").addHandler(logging.NullHandler())
 
 
 def is_installed() -> bool:

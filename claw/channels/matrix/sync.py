@@ -33,8 +33,8 @@ from claw.channels.matrix.events import (
 from claw.channels.matrix.history import (
     History,
     after_entry,
+    is_coming,
     is_entry,
-    is_membership,
 )
 from claw.channels.matrix.intake import Intake, Origin, person
 from claw.channels.matrix.invites import Invites
@@ -168,6 +168,7 @@ class Syncer:
                 await self._take_room(room_id, joined, since, me, inbox)
         for room_id in table(rooms, "leave"):
             self._rooms.forget(room_id)
+            self._log("room_left", room=room_id)
         for room_id, invited in table(rooms, "invite").items():
             self.invites.consider(room_id, invited, me.user_id, self._heard)
 
@@ -202,7 +203,7 @@ class Syncer:
             oldest = int(self._marks.get("synced") or 0) - CLOCKS_S
             return [raw for raw in raws if _time(raw) > oldest]
         is_new = _has_create(joined) or any(
-            is_membership(event, me.user_id, "join") for event in map(
+            is_coming(event, me.user_id) for event in map(
                 self._read, raws) if event is not None)
         if limited and not (is_new and any(
                 is_entry(raw, me.user_id) for raw in raws)):
