@@ -27,7 +27,12 @@ from claw.core.errors import (
 )
 from claw.core.log import Log
 from claw.core.value import Value
-from claw.net.errors import Peer, retry_after, summarise
+from claw.net.errors import (
+    Peer,
+    extract_host,
+    retry_after,
+    summarise,
+)
 from claw.net.http import Answer, HttpClient, to_bytes
 from claw.net.lean import httpx
 
@@ -301,8 +306,9 @@ class MatrixApi:
         if not isinstance(code, str):
             if 300 <= status < 400 or status in (404, 405):
                 return UnavailableError(
-                    f"{self.base_url} answered {name} with HTTP {status}: "
-                    "that is no Matrix homeserver", status=status,
+                    f"{extract_host(self.base_url)} answered {name} with "
+                    f"HTTP {status}: that is no Matrix homeserver",
+                    status=status,
                     hint=URL_HINT)
             return UnavailableError(
                 f"Matrix answered {name} (HTTP {status}) with something "

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from claw.channels.gate import RateGate
 from claw.channels.matrix.outgoing import Sender
-from claw.channels.matrix.parts import in_thread, make_content
+from claw.channels.matrix.parts import in_thread, make_content, text_parts
 from claw.channels.matrix.rooms import Rooms
 from claw.core.channel import SendMessage
 from claw.core.errors import RateLimitedError
@@ -78,5 +78,8 @@ class Drafts:
 
 
 def _notice(text: str) -> dict[str, object]:
-    """A draft has no formats: what is half written has none that hold."""
-    return make_content({"body": text[:CHARS]}, "m.notice")
+    """A draft is read before its answer is judged: it has no links."""
+    parts = text_parts(text[:CHARS], ())
+    data = parts[0].data if parts else {"body": "..."}
+    return make_content({"body": data["body"], "html": data.get("html")},
+                        "m.notice")

@@ -248,8 +248,14 @@ class Encryption:
         """Upload, ask and tell until the machine wants nothing more."""
         keys = machine.keys_to_upload()
         if keys is not None:
-            machine.take_uploaded(await self._api.call(
-                "POST", "keys", "upload", body=keys))
+            try:
+                machine.take_uploaded(await self._api.call(
+                    "POST", "keys", "upload", body=keys))
+            except RequestRefusedError as error:
+                machine.note_refused()
+                self._log("keys_refused", error=error.message,
+                          hint="was state/matrix lost? then log in for a new "
+                               "token; see: claw channel setup matrix")
         if machine.olm.should_query_keys:
             asked = set(machine.olm.users_for_key_query)
             machine.take_devices(await self._api.call(
@@ -257,7 +263,10 @@ class Encryption:
                     "device_keys": {user: [] for user in asked}}), asked)
         await self._claim(machine, ())
         for message in machine.outgoing():
-            await self._tell_devices(message.type, message.as_dict())
+            try:
+                await self._tell_devices(message.type, message.as_dict())
+            except RequestRefusedError as error:
+                self._log("letter_refused", error=error.message)
             machine.mark_sent(message)
 
     async def _claim(self, machine: Machine, users: Iterable[str]) -> None:

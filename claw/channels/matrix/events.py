@@ -14,6 +14,7 @@ from urllib.parse import unquote
 import msgspec
 
 from claw.channels.media import FileRef
+from claw.core.files import safe_name
 
 MESSAGE, STICKER, ENCRYPTED = "m.room.message", "m.sticker", "m.room.encrypted"
 MEMBER, ENCRYPTION = "m.room.member", "m.room.encryption"
@@ -27,8 +28,10 @@ _VOICE = ("org.matrix.msc3245.voice", "org.matrix.msc3245.voice.v2",
 _SILENT = ("m.notice", "m.key.verification.request", "m.server_notice")
 _PILL = re.compile(r"https://matrix\.to/#/([^\s\"'<>?]{1,512})", re.I)
 _FALLBACK = re.compile(r"(?:> ?[^\n]*\n?)+\n?")
-_FILE_NAMES = {"image": "image.jpg", "voice": "voice.ogg",
-               "audio": "audio.ogg", "video": "video.mp4"}
+_FILE_NAMES = {"image": "image", "voice": "voice.ogg", "video": "video.mp4"}
+_SUFFIXES = {"image/jpeg": ".jpg", "image/png": ".png",
+             "image/webp": ".webp", "image/gif": ".gif",
+             "image/bmp": ".bmp"}
 
 
 class Event(msgspec.Struct, frozen=True):
@@ -141,15 +144,25 @@ def find_file(event: Event, content: Mapping[str, Any]) -> FileRef | None:
     if kind == "audio" and any(key in content for key in _VOICE):
         kind = "voice"
     info = table(content, "info")
-    size = info.get("size")
+    size, mime = info.get("size"), text(info, "mimetype")
     locked = table(content, "file")
+    # What is shown and not opened needs no name of somebody's choosing.
+    name = _FILE_NAMES.get(kind) or safe_name(
+        text(content, "filename") or text(content, "body"), "file.bin")
+    if kind == "image":
+        name += _SUFFIXES.get(mime, ".jpg")
+    elif kind == "document" and mime in _SUFFIXES:
+        kind = "image"
     return FileRef(
-        kind, json.dumps(locked) if locked else text(content, "url"),
-        text(content, "filename") or (
-            text(content, "body") if "\n" not in text(content, "body")
-            else "") or _FILE_NAMES.get(kind, "file.bin"),
-        text(info, "mimetype") or None,
-        size if isinstance(size, int) and size > 0 else 0)
+        kind, json.dumps(locked) if locked else text(content, "url"), name,
+        mime or None, size if isinstance(size, int) and size > 0 else 0)
+
+
+def is_foreign(ref: FileRef) -> bool:
+    """Whether somebody else may speak from what is written of a file: its
+    name, or a recording that is no voice message."""
+    return ref.kind == "audio" or not ref.name.startswith(
+        tuple(_FILE_NAMES.values()))
 
 
 # -- who is meant

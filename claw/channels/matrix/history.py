@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from claw.channels.matrix.api import MatrixApi
-from claw.channels.matrix.events import Event, items, read_event
+from claw.channels.matrix.events import Event, items, read_event, table, text
 from claw.core.log import Log
 
 PAGE = 100
@@ -67,7 +67,13 @@ def is_entry(raw: Any, user: str) -> bool:
     except ValueError:
         return False
     return is_membership(event, user, "invite") or (
-        is_membership(event, user, "join") and not was_invited(event))
+        is_coming(event, user) and read_before(event) != "invite")
+
+
+def is_coming(event: Event, user: str) -> bool:
+    """Whether a user joined with it; a new name is a join, too."""
+    return is_membership(event, user, "join") \
+        and read_before(event) != "join"
 
 
 def after_entry(raws: list[Any], user: str) -> list[Any]:
@@ -82,8 +88,7 @@ def is_membership(event: Event, user: str, membership: str) -> bool:
             and event.content.get("membership") == membership)
 
 
-def was_invited(event: Event) -> bool:
-    """Whether the state before a member event was an invitation."""
+def read_before(event: Event) -> str:
+    """The membership before a member event; "" where it is not told."""
     unsigned = event.unsigned if isinstance(event.unsigned, dict) else {}
-    before = unsigned.get("prev_content")
-    return isinstance(before, dict) and before.get("membership") == "invite"
+    return text(table(unsigned, "prev_content"), "membership")

@@ -23,6 +23,7 @@ from claw.channels.matrix.events import (
     find_file,
     find_replied,
     find_thread,
+    is_foreign,
     is_mentioned,
     is_silent,
     read_event,
@@ -35,7 +36,12 @@ from claw.channels.matrix.machine import is_installed, missing, unlock_file
 from claw.channels.matrix.outgoing import Sender
 from claw.channels.matrix.rooms import Rooms
 from claw.channels.matrix.settings import MatrixSettings
-from claw.channels.media import FileSaver, describe_file, mark_voice
+from claw.channels.media import (
+    FileRef,
+    FileSaver,
+    describe_file,
+    mark_voice,
+)
 from claw.channels.outfiles import name_received
 from claw.core.abilities import TakesReplies
 from claw.core.channel import (
@@ -45,7 +51,12 @@ from claw.core.channel import (
     Inbox,
     SendMessage,
 )
-from claw.core.errors import RequestRefusedError, UnavailableError
+from claw.core.errors import (
+    MissingPartError,
+    RequestRefusedError,
+    UnavailableError,
+)
+from claw.core.labels import ATTACHMENT
 from claw.core.value import Value
 
 _MOST = 1000  # threads and events that are remembered
@@ -119,7 +130,10 @@ class Intake:
         stranger = self.door.allowed.is_stranger(author)
         quote, quoted, labels = await self._quote(
             event, replied, origin, stranger=stranger)
-        lines, files = await self._files(event, content, origin,
+        ref = find_file(event, content)
+        if ref is not None and is_foreign(ref):
+            labels.append(ATTACHMENT)
+        lines, files = await self._files(event, ref, origin,
                                          stranger=stranger)
         heard()
         said = "\n\n".join(filter(None, ("\n".join(lines), words)))
@@ -166,7 +180,7 @@ class Intake:
             if event.type == ENCRYPTED:
                 return await self._encryption.decrypt(origin.room_id, event)
             return event
-        except (UnavailableError, ValueError) as error:
+        except (UnavailableError, MissingPartError, ValueError) as error:
             self._log("event_unknown", room=origin.room_id, id=event_id,
                       error=str(error)[:300])
             return None
@@ -184,8 +198,7 @@ class Intake:
         words, found = read_words(replied.type, replied.content, who), []
         ref = find_file(replied, replied.content)
         if ref is not None and ref.kind == "voice" and not stranger:
-            saved = name_received("matrix", origin.room_id,
-                                  replied.event_id, ref.name)
+            saved = _name_file(origin, replied, ref)
             voice = self._saver.find(ref, saved) \
                 or (await self._saver.save(ref, saved))[0]
             if voice is not None:
@@ -199,17 +212,16 @@ class Intake:
                and replied.type == MESSAGE)
         return f"> {who}:\n{lines}\n\n", found, [] if own else ["quoted"]
 
-    async def _files(self, event: Event, content: dict[str, Any],
+    async def _files(self, event: Event, ref: FileRef | None,
                      origin: Origin, *, stranger: bool
                      ) -> tuple[list[str], list[Attachment]]:
-        ref = find_file(event, content)
         if ref is None:
             return [], []
         if stranger:
             return [describe_file(ref, None, "files of strangers are not "
                                              "kept")], []
-        attachment, why = await self._saver.save(ref, name_received(
-            "matrix", origin.room_id, event.event_id, ref.name))
+        attachment, why = await self._saver.save(
+            ref, _name_file(origin, event, ref))
         line = describe_file(ref, attachment.path if attachment else None,
                              why)
         return [line], [attachment] if attachment else []
@@ -248,6 +260,11 @@ class Intake:
         except UnavailableError as error:
             self._log("reply_failed", room=origin.room_id,
                       error=error.message)
+
+
+def _name_file(origin: Origin, event: Event, ref: FileRef) -> str:
+    number = event.event_id.removeprefix("$").replace("/", "_")
+    return name_received("matrix", origin.room_id, number, ref.name)
 
 
 def own_id(event_id: str, edited: str | None = None) -> str:

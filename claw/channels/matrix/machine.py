@@ -8,6 +8,7 @@ Source: matrix-nio 0.26; spec.matrix.org, "End-to-end encryption".
 
 import fcntl
 import hashlib
+import logging
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -22,6 +23,8 @@ from claw.core.folders import make_private
 from claw.core.installed import install_command
 
 EXTRA = "matrix"
+# What it warns of is not for the terminal of a service.
+logging.getLogger("nio").addHandler(logging.NullHandler())
 
 
 def is_installed() -> bool:
@@ -108,6 +111,11 @@ class Machine:
         count = table(body, "one_time_key_counts").get("signed_curve25519")
         self.olm.handle_response(KeysUploadResponse(
             0, count if isinstance(count, int) else 0))
+
+    def note_refused(self) -> None:
+        """The server will not have our keys: it is not asked each time."""
+        self.olm.account.shared = True
+        self.olm.uploaded_key_count = None
 
     def take_devices(self, body: dict[str, Any], asked: Iterable[str]
                      ) -> None:

@@ -21,6 +21,7 @@ from claw.core.channel import KeepsMarks
 from claw.core.errors import RequestRefusedError, UnavailableError
 from claw.core.log import Log
 
+_NAME_CHARS = 80
 _MOST_SCANNED = 50  # rooms that are looked through for a person's own
 DIRECT = "m.direct"
 
@@ -64,10 +65,10 @@ class Room:
         self.invited.discard(user)
         if membership == "invite":
             self.invited.add(user)
+        self.count = None  # what a sync sums up comes after this
         if self.members is not None:
             (self.members.add if membership == "join"
              else self.members.discard)(user)
-            self.count = None
 
 
 class Rooms:
@@ -106,6 +107,9 @@ class Rooms:
         for event in timeline:
             if event.state_key is not None:
                 room.learn(event)
+                if self._found.get(event.state_key) == room_id and \
+                        event.content.get("membership") in ("leave", "ban"):
+                    del self._found[event.state_key]  # he is not there now
         if room.encryption is not None:
             self._note_encrypted(room_id)
         summary = table(joined, "summary")
@@ -144,7 +148,8 @@ class Rooms:
             except UnavailableError as error:
                 self._log("members_unknown", room=room_id,
                           error=error.message)
-        return self[room_id].names.get(user) or user
+        name = " ".join(self[room_id].names.get(user, "").split())
+        return name[:_NAME_CHARS] or user
 
     async def is_encrypted(self, room_id: str) -> bool:
         """Once encrypted it always is, whatever a server says later."""
@@ -223,21 +228,18 @@ class Rooms:
         direct = items(await self._load_direct(), user)
         known = [room for room in joined if room in direct]
         for room in [*reversed(known), *joined[:_MOST_SCANNED]]:
-            if await self._is_ours(room, me.user_id, user,
-                                   may_wait=room in known):
+            if await self._is_ours(room, me.user_id, user):
                 return room
         if not makes:
             raise RequestRefusedError(f"there is no room with {user}")
         return await self._make_direct(user)
 
-    async def _is_ours(self, room_id: str, me: str, user: str, *,
-                       may_wait: bool) -> bool:
-        """Whether nobody but the two of us is in it; `may_wait`: the other
-        one may still be invited."""
-        if await self.load_members(room_id) == {me, user}:
-            return True
-        if not may_wait or self[room_id].members != {me}:
-            return False
+    async def _is_ours(self, room_id: str, me: str, user: str) -> bool:
+        """Whether nobody but the two of us is in it, or the other one is
+        invited."""
+        members = await self.load_members(room_id)
+        if members != {me}:
+            return members == {me, user}
         try:
             state = await self._api.call("GET", "rooms", room_id, "state",
                                          MEMBER, user, room=room_id)

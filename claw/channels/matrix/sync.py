@@ -33,8 +33,8 @@ from claw.channels.matrix.events import (
 from claw.channels.matrix.history import (
     History,
     after_entry,
+    is_coming,
     is_entry,
-    is_membership,
 )
 from claw.channels.matrix.intake import Intake, Origin, person
 from claw.channels.matrix.invites import Invites
@@ -128,10 +128,7 @@ class Syncer:
         since = self._marks.get(mark)
         try:
             await self._find_listed()
-            body = await self._api.sync({
-                "since": since or None, "filter": make_filter(
-                    TIMELINE if since is not None else 0)},
-                self._api.sync_s if self.caught_up.is_set() else 0)
+            body = await self._ask(since, mark)
             self.link.recover()
             after = text(body, "next_batch")
             if not after:
@@ -139,13 +136,6 @@ class Syncer:
             await self._encryption.take(body)
             await self._take(body, since, me, inbox)
             await self._take_waiting(inbox)
-        except MatrixRefusedError as error:
-            if since and error.status == 400:
-                self._log("sync_token_refused", error=error.message,
-                          hint="messages since the last sync are read again")
-                self._marks.set(mark, "")
-            await self.link.wait_out(error)
-            return
         except UnavailableError as error:
             await self.link.wait_out(error)
             return
@@ -153,6 +143,19 @@ class Syncer:
             self._marks.set(mark, after)
             self._marks.set("synced", str(int(self._api.now())))
         self.caught_up.set()
+
+    async def _ask(self, since: str | None, mark: str) -> dict[str, Any]:
+        try:
+            return await self._api.sync({
+                "since": since or None, "filter": make_filter(
+                    TIMELINE if since is not None else 0)},
+                self._api.sync_s if self.caught_up.is_set() else 0)
+        except MatrixRefusedError as error:
+            if since and error.status == 400:
+                self._log("sync_token_refused", error=error.message,
+                          hint="messages since the last sync are read again")
+                self._marks.set(mark, "")
+            raise
 
     # -- what came
 
@@ -165,6 +168,7 @@ class Syncer:
                 await self._take_room(room_id, joined, since, me, inbox)
         for room_id in table(rooms, "leave"):
             self._rooms.forget(room_id)
+            self._log("room_left", room=room_id)
         for room_id, invited in table(rooms, "invite").items():
             self.invites.consider(room_id, invited, me.user_id, self._heard)
 
@@ -199,7 +203,7 @@ class Syncer:
             oldest = int(self._marks.get("synced") or 0) - CLOCKS_S
             return [raw for raw in raws if _time(raw) > oldest]
         is_new = _has_create(joined) or any(
-            is_membership(event, me.user_id, "join") for event in map(
+            is_coming(event, me.user_id) for event in map(
                 self._read, raws) if event is not None)
         if limited and not (is_new and any(
                 is_entry(raw, me.user_id) for raw in raws)):
@@ -294,8 +298,7 @@ class Syncer:
         return not self._listed or room_id in self._heard
 
     async def _find_listed(self) -> None:
-        """The ids of the rooms that are listed, aliases looked up until
-        they are found."""
+        """The ids of the rooms that are listed."""
         if len(self._heard) == len(self._listed):
             return
         found = set()

@@ -331,3 +331,14 @@ def test_nothing_is_loaded_where_no_room_is_encrypted(account, platform):
 
     assert not (account.workspace / "state").exists()
     assert platform.list_calls("keys/upload") == []
+
+
+def test_keys_that_are_refused_stop_no_message(account, platform):
+    """A store that was lost: the server has other keys of this device."""
+    platform.encrypt()
+    platform.add_room("!plain:fake", ALICE)
+    platform.fault("upload", "status", None, status=400)
+    account.hears({"body": "hello", "room_id": "!plain:fake"})
+
+    assert account.inbox.contents == ["hello"]
+    assert len(account.logged("keys_refused")) <= 2

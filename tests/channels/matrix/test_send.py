@@ -258,6 +258,21 @@ def test_a_room_is_made_for_a_new_person_once(account, platform):
     assert platform.answers(rooms[0]) == ["one", "two"]
 
 
+def test_who_has_left_gets_a_new_room(account, platform):
+    async def work():
+        async with account.listening() as channel:
+            await channel.send(SendMessage("one", ALICE))
+            platform.world.enter(platform.world.room(ROOM), ALICE, "leave")
+            await account.settle()
+            await channel.send(SendMessage("two", ALICE))
+
+    asyncio.run(work())
+    first, second = platform.sends()
+
+    assert first[0] == ROOM
+    assert second[0] != ROOM
+
+
 def test_an_alias_is_looked_up(account, platform):
     platform.add_alias("#lobby:fake", ROOM)
     account.sends("hello", "#lobby:fake")
@@ -287,6 +302,15 @@ def test_a_draft_is_a_notice_that_goes(account, platform):
     assert seen == ["m.notice"]
     assert edits == ["thinking hard"]
     assert [m for m in platform.messages() if "m.new_content" not in m] == []
+
+
+def test_a_draft_has_no_links(account, platform):
+    account.does(lambda channel: channel.send_draft(SendMessage(
+        "see https://evil.example/?secret", ROOM)), stream_mode="partial")
+    (content,) = platform.messages()
+
+    assert "<code>https://evil.example/?secret</code>" \
+        in content["formatted_body"]
 
 
 def test_a_limit_stops_drafts_not_the_answer(account, platform):

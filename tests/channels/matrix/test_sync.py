@@ -288,3 +288,13 @@ def test_the_owner_pairs_in_a_chat_of_two(account, platform):
     assert account.remembered == [ALICE]
     assert account.inbox.contents == ["hello"]
     assert "You are paired." in platform.answers("!new:fake")
+
+
+def test_a_new_name_of_the_bot_hides_no_message(account, platform):
+    account.hears("one")
+    platform.post("two")
+    platform.rename(BOT, "Claw")
+    platform.post("three")
+    account.hears()
+
+    assert account.inbox.contents == ["one", "two", "three"]
