@@ -31,6 +31,17 @@ LATE = {
     "claw.channels.access": {"asyncio"},
     "claw.channels.client": {"claw.net.http"},
     "claw.channels.connection": {"asyncio"},
+    "claw.channels.irc.channel": {
+        "asyncio",
+        "claw.channels.irc.client",
+        "claw.channels.irc.diagnose",
+        "claw.channels.irc.history",
+        "claw.channels.irc.intake",
+        "claw.channels.irc.line",
+        "claw.channels.irc.outgoing",
+        "claw.channels.irc.people",
+        "claw.channels.irc.session",
+    },
     "claw.channels.telegram.channel": {
         "claw.channels.telegram.api",
         "claw.channels.telegram.diagnose",
