@@ -67,6 +67,17 @@ LATE = {
         "imapclient.exceptions",
     },
     "claw.channels.email.smtp": {"aiosmtplib"},
+    "claw.channels.irc.channel": {
+        "asyncio",
+        "claw.channels.irc.client",
+        "claw.channels.irc.diagnose",
+        "claw.channels.irc.history",
+        "claw.channels.irc.intake",
+        "claw.channels.irc.line",
+        "claw.channels.irc.outgoing",
+        "claw.channels.irc.people",
+        "claw.channels.irc.session",
+    },
     "claw.channels.matrix.channel": {
         "claw.channels.matrix.api",
         "claw.channels.matrix.diagnose",
