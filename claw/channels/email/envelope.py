@@ -13,7 +13,8 @@ from claw.core.value import Value
 
 _SKEW_S = 86_400  # a Date that is further off is not believed
 _MOST_REFERENCES = 20
-_ID_CHARS = 250
+_REFERENCES_CHARS = 900
+_FROM_CHARS = 1000
 _MOST_SUBJECT = 200
 
 _ID = re.compile(r"<[^<>\s]{1,248}>")
@@ -77,9 +78,16 @@ def find_ids(value: str) -> list[str]:
 
 
 def cut_references(ids: list[str]) -> tuple[str, ...]:
-    """The first, which names the thread, and the last."""
-    return tuple(ids if len(ids) <= _MOST_REFERENCES
-                 else [ids[0], *ids[1 - _MOST_REFERENCES:]])
+    """The first, which names the thread, and the last; as many as stand on
+    one line (RFC 5322, 2.1.1)."""
+    last: list[str] = []
+    room = _REFERENCES_CHARS - len(ids[0]) if ids else 0
+    for one in reversed(ids[1:]):
+        room -= len(one) + 1
+        if room < 0 or len(last) == _MOST_REFERENCES:
+            break
+        last.insert(0, one)
+    return tuple([*ids[:1], *last])
 
 
 def read_sender(values: list[str]) -> tuple[Sender | None, str]:
@@ -88,6 +96,8 @@ def read_sender(values: list[str]) -> tuple[Sender | None, str]:
     nothing."""
     if len(values) != 1:
         return None, f"it has {len(values) or 'no'} From lines"
+    if len(values[0]) > _FROM_CHARS:
+        return None, "its From line is too long"
     value = " ".join(values[0].split())
     bare = _QUOTED.sub("", value)
     for _ in range(5):  # comments in comments

@@ -15,7 +15,7 @@ _WROTE = (r"wrote|writes|schrieb|a écrit|escribió|ha scritto|escreveu|schreef|
           r"のメール|님이 작성")
 # "On 1 May, A wrote:", on one line or broken over two or three.
 _ATTRIBUTION = re.compile(
-    rf"^[^\n>]{{0,200}}(?:\n(?!\n)[^\n>]{{0,200}}){{0,2}}(?:{_WROTE})"
+    rf"(?!>)[^\n]{{0,200}}(?:\n(?![>\n])[^\n]{{0,200}}){{0,2}}(?:{_WROTE})"
     r"[^\n]{0,100}[:：]?[ \t]*$", re.IGNORECASE)
 _OPENING = re.compile(r"(?:On|Am|Le|El|Il|Em|Op|Den|Dne|W dniu|\d|[^\n]*<)",
                       re.IGNORECASE)
@@ -37,7 +37,7 @@ _HEADERS = re.compile(
     r"(?:\*?[^\n:：]{2,20}\*?\s?[:：][^\n]*\n){1,6}", re.MULTILINE)
 _SIGNATURE = re.compile(r"^-- ?$", re.MULTILINE)
 _HTML_QUOTE = re.compile(
-    r"""<(?:blockquote\b|(?:div|p|span|hr)\b[^>]{0,300}?(?:gmail_quote|"""
+    r"""<(?:blockquote\b|(?:div|p|span|hr)\b[^<>]{0,300}?(?:gmail_quote|"""
     r"""moz-cite-prefix|divRplyFwdMsg|appendonsend|yahoo_quoted|"""
     r"""protonmail_quote|mail-editor-reference))""", re.IGNORECASE)
 _HTML_LINES = re.compile(

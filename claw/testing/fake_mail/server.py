@@ -182,8 +182,8 @@ class FakeMail:
         mail.set_content(data, maintype="text", subtype="plain", cte="base64",
                          params={"charset": "utf-8"})
         del mail["Content-Disposition"]
-        return self.deliver(mail.as_bytes(policy=mail.policy.clone(
-            linesep="\r\n")), at)
+        wide = mail.policy.clone(linesep="\r\n", max_line_length=0)
+        return self.deliver(mail.as_bytes(policy=wide), at)
 
 
 def _listen(host: str, port: int) -> socket.socket:
