@@ -70,6 +70,7 @@ if ! command -v mosquitto >/dev/null 2>&1 && [ ! -x /usr/sbin/mosquitto ]; then
     { [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1 &&
         apt-get install -y -q --no-install-recommends mosquitto >/dev/null; } ||
         echo "install.sh: mosquitto could not be installed" >&2
+    systemctl disable --now mosquitto >/dev/null 2>&1
 fi
 
 if [ -x "${1:-}/bin/claw" ]; then
