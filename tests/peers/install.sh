@@ -14,6 +14,8 @@
 #   llmock/         llmock (needs pip)
 #   playwright/     Playwright (needs pip); a Chromium comes from apt, where
 #                   this runs as root and none is installed
+#   mosquitto       comes from apt, where this runs as root (its service is
+#                   not used)
 #   mcp/            the MCP reference servers time, git and fetch, a venv of
 #                   its own: they need an older `mcp` (needs venv)
 #   synapse/        the Synapse homeserver, a venv of its own (needs venv)
@@ -76,6 +78,13 @@ if ! command -v chromium >/dev/null 2>&1 &&
     { [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1 &&
         apt-get install -y -q chromium >/dev/null; } ||
         echo "install.sh: no Chromium, and none could be installed" >&2
+fi
+
+if ! command -v mosquitto >/dev/null 2>&1 && [ ! -x /usr/sbin/mosquitto ]; then
+    { [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1 &&
+        apt-get install -y -q --no-install-recommends mosquitto >/dev/null; } ||
+        echo "install.sh: mosquitto could not be installed" >&2
+    systemctl disable --now mosquitto >/dev/null 2>&1
 fi
 
 if [ -x "${1:-}/bin/claw" ]; then

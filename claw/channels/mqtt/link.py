@@ -28,6 +28,10 @@ CLOSE_S = 1.0
 MOST_WAITING = 1_000  # messages of QoS 0 that nobody has taken yet
 
 
+class HungUpError(UnavailableError):
+    """The broker ended the connection and gave no reason."""
+
+
 class Link:
     """Use `open` once, then the rest, `close` at the end.
 
@@ -144,7 +148,7 @@ class Link:
                 hint="for an authority of your own: claw config set "
                      "channels_config.mqtt.ca_file /path/to/ca.pem")
         if isinstance(error, asyncio.IncompleteReadError):
-            return UnavailableError(f"{self.where} closed the connection")
+            return HungUpError(f"{self.where} closed the connection")
         if isinstance(error, PacketError):
             return UnavailableError(f"{self.where} broke the protocol: "
                                     f"{error}")

@@ -10,10 +10,10 @@ import json
 import time
 from collections.abc import Awaitable, Callable, Sequence
 
-from claw.channels.connection import Connection, put_all, works
+from claw.channels.connection import ConflictError, Connection, put_all, works
 from claw.channels.mqtt.account import Account
 from claw.channels.mqtt.intake import Intake, Reply
-from claw.channels.mqtt.link import Link
+from claw.channels.mqtt.link import HungUpError, Link
 from claw.channels.mqtt.packets import Publish
 from claw.channels.mqtt.reasons import FAILED, make_error
 from claw.channels.mqtt.settings import MqttSettings
@@ -31,6 +31,9 @@ from claw.core.errors import UnavailableError
 # Two clients with one id throw each other out for ever: a connection is a
 # good one once it has lasted longer than the longest wait for the other.
 STEADY_S = 40.0
+# Mosquitto gives no reason (0x8E) to the one that it throws out. A broker
+# that hangs up on us so often, each time soon, has another client.
+_HANG_UPS = 3
 _FILTERS = "filters"
 _NO_LOCAL = 0x04
 
@@ -46,6 +49,8 @@ class Listener:
         self.connection = Connection(deps.log)
         self.link: Link | None = None
         self.running = False
+        self._opened_at = float("-inf")
+        self._hang_ups = 0
         self.working = asyncio.Event()
         self._settings = settings
         self._marks = deps.marks
@@ -65,9 +70,23 @@ class Listener:
                 try:
                     await self._serve(inbox)
                 except UnavailableError as error:
-                    await self.connection.wait_out(error)
+                    await self.connection.wait_out(self._suspect(error))
         finally:
             self.running = False
+
+    def _suspect(self, error: UnavailableError) -> UnavailableError:
+        """The error, or what it means when it comes again and again."""
+        if not isinstance(error, HungUpError):
+            return error
+        if time.monotonic() - self._opened_at > STEADY_S:
+            self._hang_ups = 0
+        self._hang_ups += 1
+        if self._hang_ups < _HANG_UPS:
+            return error
+        return ConflictError(
+            f"{error.message} again and again",
+            hint="another client has our client_id, or the broker does not "
+                 "want us: its log tells")
 
     async def _serve(self, inbox: Inbox) -> None:
         """One connection."""
@@ -77,6 +96,7 @@ class Listener:
             self._resume(link)
             await self._subscribe(link)
             self.link = link
+            self._opened_at = link.opened_at
             self.working.set()
             self._recover(link)
             while True:

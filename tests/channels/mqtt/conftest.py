@@ -49,7 +49,8 @@ class Place:
         channel = channel or self.make(**settings)
         task = asyncio.create_task(channel.listen(self.inbox))
         try:
-            await until(lambda: task.done() or self.is_there())
+            await until(lambda: task.done()
+                        or channel._listener.working.is_set())
             yield channel
             if task.done():
                 task.result()

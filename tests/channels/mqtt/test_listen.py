@@ -332,6 +332,27 @@ def test_another_client_with_our_id_is_told_and_waited_for(place,
     assert rows["client"] == "fail"  # until the connection has lasted
 
 
+def test_a_broker_that_hangs_up_again_and_again_is_a_conflict(place,
+                                                              monkeypatch):
+    """Mosquitto throws one of two clients out without a word."""
+    monkeypatch.setattr("claw.channels.connection.CONFLICT_S", (0.05,))
+
+    async def work():
+        async with place.listening():
+            while not place.events("conflict"):
+                if place.is_there():
+                    place.broker._do(place.session.line._writer.close)
+                await asyncio.sleep(0.02)
+            await until(place.is_there)
+            place.broker.say(ALICE, "hello")
+            await place.hear(1)
+
+    asyncio.run(work())
+
+    assert "again and again" in place.events("conflict")[0]["error"]
+    assert "client_id" in place.events("conflict")[0]["hint"]
+
+
 def test_a_conflict_is_over_once_a_connection_lasts(place, monkeypatch):
     monkeypatch.setattr("claw.channels.connection.CONFLICT_S", (0.05,))
     monkeypatch.setattr(listener, "STEADY_S", 0.1)
