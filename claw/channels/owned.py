@@ -31,7 +31,7 @@ class Channels(Registry):
         """The names of the owner's files; nothing is run for it."""
         return [] if self._folder is None else [
             path.stem for path in find_files(self._folder)
-            if path.stem not in self._builtins]
+            if path.stem.isidentifier() and path.stem not in self._builtins]
 
     def _is_owned(self, name: str) -> bool:
         return name not in self._builtins and name in self.owned_names()
