@@ -31,20 +31,23 @@ class Channels(Registry):
         """The names of the owner's files; nothing is run for it."""
         return [] if self._folder is None else [
             path.stem for path in find_files(self._folder)
-            if path.stem not in self._builtins]
+            if path.stem.isidentifier() and path.stem not in self._builtins]
+
+    def _is_owned(self, name: str) -> bool:
+        return name not in self._builtins and name in self.owned_names()
 
     def brought_names(self) -> set[str]:
         return super().brought_names() | set(self.owned_names())
 
     def load(self, name: str) -> Any:
-        if name not in self.owned_names():
+        if not self._is_owned(name):
             return super().load(name)
         if name not in self._classes:
             self._classes[name] = self._run(name)
         return self._classes[name]
 
     def build(self, name: str, *parts: Any) -> Any:
-        if name not in self.owned_names():
+        if not self._is_owned(name):
             return super().build(name, *parts)
         try:
             return self.load(name)(*parts)

@@ -174,6 +174,21 @@ def test_settings_of_a_channel_of_another_package_warn_of_nothing(
         assert claw_process(*command).err == "", command
 
 
+@pytest.mark.parametrize("source", [CHANNEL, CHANNEL.replace(
+    "    Settings = LmsSettings\n", "").replace("settings, deps", "*_")])
+def test_a_channel_of_a_package_that_is_named_needs_no_table(
+        claw_process, package, source):
+    package("claw.channels", source)
+
+    for command in (["channel", "doctor", "theirs"],
+                    ["send", "theirs:x", "hello"],
+                    ["channel", "setup", "theirs"],
+                    ["listen", "--channel", "theirs", "--check"]):
+        done = claw_process(*command)
+        assert done.code == 0, (command, done.out, done.err)
+    assert "theirs\t-\t" in claw_process("channel", "setup").out
+
+
 def test_the_doctor_names_the_owners_files_that_do_not_work(claw, home):
     (home / "tools").mkdir(parents=True, mode=0o700)
     home.chmod(0o700)

@@ -1,5 +1,6 @@
 """The page of a channel as Markdown: for a terminal, a pipe and docs/."""
 
+import re
 from collections.abc import Iterable, Sequence
 
 from claw.config.display import to_toml
@@ -35,8 +36,9 @@ def write_page(manual: Manual, needs: str = "") -> str:
 def write_settings(settings: Iterable[Setting]) -> str:
     """A table of settings."""
     return write_table(("setting", "default", "means"), (
-        (f"`{s.key}`", format_default(s), s.meaning.replace(
-            "*", "\\*")) for s in settings))
+        (f"`{s.key}`", format_default(s), re.sub(r"[*|]", r"\\\g<0>",
+                                                s.meaning))
+        for s in settings))
 
 
 def write_table(head: Sequence[str], rows: Iterable[Iterable[str]]) -> str:

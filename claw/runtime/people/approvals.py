@@ -2,9 +2,8 @@
 
 The question is an outbox row with buttons; the answer is a button press, or
 typed (`yes ID`, `/approve ID`: message/answers.py), taken only from the
-person whose message started the turn. A
-turn that is repeated after a kill meets its own question again, open or
-answered, and asks nothing twice.
+person whose message started the turn. A turn that is repeated after a kill
+meets its own question again, open or answered, and asks nothing twice.
 """
 
 import asyncio

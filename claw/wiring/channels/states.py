@@ -46,8 +46,7 @@ def states(tree: Tree) -> list[ChannelState]:
     """Every channel that claw knows: the console, then those that are
     configured, then the others."""
     names = list_configured(tree)
-    others = [n for n in REGISTRY.all_names()
-              if n not in names and n != CONSOLE]
+    others = [n for n in REGISTRY.names() if n not in names and n != CONSOLE]
     console = tree.decode(SECTION, ChannelsSettings).cli
     live = read_running(tree)
     people = PeopleFile(people_path(tree.places))

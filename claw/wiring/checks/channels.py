@@ -18,7 +18,12 @@ from claw.wiring.channels.build import (
     list_entries,
     open_channel,
 )
-from claw.wiring.channels.names import CONSOLE, SECTION, list_configured
+from claw.wiring.channels.names import (
+    CONSOLE,
+    SECTION,
+    is_foreign,
+    list_configured,
+)
 from claw.wiring.channels.states import (
     ChannelState,
     age_s,
@@ -39,7 +44,8 @@ def channel_checks(tree: Tree, names: Sequence[str] = ()
     known = list_configured(tree)
     console = tree.decode(SECTION, ChannelsSettings).cli
     for name in names:
-        if name not in known and not (name == CONSOLE and console):
+        if name not in known and not is_foreign(name) \
+                and not (name == CONSOLE and console):
             REGISTRY.load(name)
             raise ConfigError(
                 f"channel {name!r} is not configured",
@@ -53,9 +59,10 @@ def channel_checks(tree: Tree, names: Sequence[str] = ()
     live = read_running(tree)
     wanted = list(dict.fromkeys(names or known))
     findings = asyncio.run(_diagnose_all(
-        tree, [name for name in wanted if name in known]))
+        tree, [name for name in wanted if name in known
+               or name != CONSOLE]))
     for name in wanted:
-        if name not in known:
+        if name not in findings:
             yield Check(f"channels.{name}.console", "ok",
                         "it needs no settings",
                         f"to use it: claw listen --channel {name}")

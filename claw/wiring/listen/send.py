@@ -41,7 +41,11 @@ from claw.security.files import nofollow
 from claw.storage.queue.model import Lease, NewSend, OutboxRow
 from claw.storage.queue.sqlite import SqliteQueue
 from claw.wiring.channels.build import open_channel
-from claw.wiring.channels.names import CONSOLE, list_configured
+from claw.wiring.channels.names import (
+    CONSOLE,
+    is_foreign,
+    list_configured,
+)
 from claw.wiring.listen.outgoing_files import tidy_outgoing
 from claw.wiring.workspace.place_names import outgoing_path, queue_path
 
@@ -74,7 +78,7 @@ def parse_target(tree: Tree, target: str) -> tuple[str, str]:
         raise UsageError(f"{target!r} is no target",
                          hint=f"CHANNEL:RECIPIENT, e.g. {_example(channel)}")
     names = list_configured(tree)
-    if channel not in (*names, CONSOLE):
+    if channel not in (*names, CONSOLE) and not is_foreign(channel):
         REGISTRY.load(channel)  # a name that nothing has is another mistake
         raise ConfigError(f"channel {channel!r} is not configured",
                           hint="set up here: " + (", ".join(names) or "none")
