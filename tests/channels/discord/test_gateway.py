@@ -373,6 +373,28 @@ def test_identifies_are_spaced_and_short_sessions_space_them_more(
     assert max(rests) <= LONGEST_IDENTIFY_S + 1
 
 
+def test_who_is_sent_away_again_and_again_comes_less_often(bot, platform):
+    class Unkind(list):
+        def append(self, frame):
+            super().append(frame)
+            if frame["op"] in (2, 6):
+                platform._sockets.call_soon(lambda: asyncio.ensure_future(
+                    platform._gateway.say({"op": 7, "d": None})))
+
+    async def go():
+        async with bot.listening():
+            platform.behaviour.resumes = True
+            platform._gateway.frames = Unkind(platform.frames)
+            # Every session is left before it says anything.
+            platform._gateway._note = lambda *_: None
+            platform.say(7)
+            await platform.until(lambda: len(bot.inbox.rests) > 8)
+    asyncio.run(go())
+
+    assert max(bot.inbox.rests) > 60
+    assert ops(platform).count(2) == 1
+
+
 def test_without_a_start_left_it_waits_and_says_so(bot, platform):
     platform.behaviour.starts_left = 0
 
