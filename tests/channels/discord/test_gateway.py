@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import time
 
 import pytest
 
@@ -250,6 +251,7 @@ def test_the_first_start_reads_nothing_old(bot, platform, monkeypatch):
     platform.add_channel("50")
     platform.post("old")
     platform.post("old too", "50")
+    time.sleep(0.005)  # ids tell milliseconds
     monkeypatch.setattr("claw.channels.discord.session._SLACK_S", 0.0)
 
     assert [m.content for m in bot.hears("new")] == ["new"]
