@@ -85,6 +85,7 @@ class Listener:
         self.heartbeat_s = HEARTBEAT_S
         self._bot_id = ""
         self._misses = 0
+        self._sent_away = 0
         self._identified = float("-inf")
         self._pause_s = IDENTIFY_S
         self._registered = False
@@ -102,7 +103,10 @@ class Listener:
                     self._bot_id = await self._api.bot_id()
                     await self._connect(inbox)
                 except ReconnectError as error:
-                    await self.link.rest(error.wait_s)
+                    # Who is sent away again and again comes less often.
+                    await self.link.rest(max(error.wait_s, min(
+                        2.0 ** self._sent_away - 1, LONGEST_IDENTIFY_S)))
+                    self._sent_away = min(self._sent_away + 1, 10)
                 except UnavailableError as error:
                     await self.link.wait_out(error)
         finally:
@@ -177,7 +181,7 @@ class Listener:
             await self._ready(data, inbox)
         elif event.t == "RESUMED":
             self._log("resumed")
-            self.link.recover()
+            self._recover()
         elif event.t in ("MESSAGE_CREATE", "MESSAGE_UPDATE"):
             said = await self._message(
                 data, inbox, edit=event.t == "MESSAGE_UPDATE")
@@ -191,9 +195,13 @@ class Listener:
         if said or event.t in ("READY", "GUILD_CREATE"):
             self._session.save()
 
+    def _recover(self) -> None:
+        self._sent_away = 0
+        self.link.recover()
+
     async def _ready(self, data: dict[str, Any], inbox: Inbox) -> None:
         """A new session; direct messages that were missed come first."""
-        self.link.recover()
+        self._recover()
         user = data.get("user")
         if isinstance(user, dict) and is_id(user.get("id")):
             self._bot_id = user["id"]
@@ -249,7 +257,7 @@ class Listener:
 
     async def _message(self, raw: dict[str, Any], inbox: Inbox, *,
                        edit: bool = False) -> bool:
-        """Whether it says something that is to be remembered as read."""
+        """Whether it is in the inbox."""
         try:
             message = _checked(read_message(raw))
         except ValueError as error:  # also msgspec's
@@ -259,7 +267,7 @@ class Listener:
         if edit and message.edited_timestamp is None:
             return False  # a preview was added, a thread begun
         if message_id(message) in self._done:
-            return False
+            return True
         found = await self._intake.message(message, self._bot_id,
                                            self.link.heard, inbox)
         if found is not None:
@@ -271,7 +279,7 @@ class Listener:
             self._session.note_message(
                 message.id, message.channel_id,
                 private=message.guild_id is None and found is not None)
-        return True
+        return found is not None
 
     async def _interaction(self, raw: dict[str, Any], inbox: Inbox) -> bool:
         """A button or a command: commit, then tell the person."""

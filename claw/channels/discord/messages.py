@@ -95,7 +95,7 @@ def compose(message: Message, text: str, lines: Sequence[str],
             now: float) -> ChannelMessage:
     """`text` is its own words, `lines` stand for its files; `thread` is the
     channel where that is one."""
-    words = (_forwarded(message), text)
+    words = (_forwarded(message), text, _read_embeds(message))
     own = "\n\n".join(part for part in ("\n".join(lines), *words) if part)
     said = own or _describe(message)
     edited = "[Edited] " if is_edit(message) else ""
@@ -133,6 +133,19 @@ def _forwarded(message: Message) -> str:
     texts = [snapshot.message.content or _name_said(snapshot.message)
              for snapshot in message.message_snapshots]
     return "\n\n".join(f"[Forwarded] {text}" for text in texts if text)
+
+
+def _read_embeds(message: Message) -> str:
+    """What a bot or a webhook says in its embeds; those of people are
+    previews of links."""
+    texts: list[Any] = []
+    for embed in message.embeds if is_machine(message) else ():
+        texts += [embed.get("title"), embed.get("description")]
+        fields = embed.get("fields")
+        for field in fields if isinstance(fields, list) else ():
+            if isinstance(field, dict):
+                texts.append(f"{field.get('name')}: {field.get('value')}")
+    return "\n".join(text for text in texts if isinstance(text, str))
 
 
 def _name_said(said: Said) -> str:

@@ -9,9 +9,10 @@ from typing import Any
 
 from claw.channels.discord.api import Api
 from claw.channels.discord.wire import THREADS, Message, is_id
-from claw.core.errors import UnavailableError
+from claw.core.errors import RequestRefusedError, UnavailableError
 
 _MOST = 10_000
+_HIDDEN = -1  # the type of a channel that we may not look at
 
 
 class Rooms:
@@ -64,6 +65,8 @@ class Rooms:
         try:
             self.note(await self._api.call("GET", f"/channels/{chat}",
                                            timeout_s=10.0))
+        except RequestRefusedError:
+            self.note({"id": chat, "type": _HIDDEN})
         except UnavailableError:
             return None
         return self._types.get(chat)

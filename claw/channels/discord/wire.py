@@ -6,6 +6,7 @@ interactions/receiving-and-responding, API v10, read 2026-11.
 """
 
 import json
+from contextlib import suppress
 from datetime import datetime
 from typing import Any
 
@@ -82,6 +83,7 @@ class Message(msgspec.Struct, frozen=True):
     referenced_message: "Message | None" = None
     message_snapshots: tuple[Snapshot, ...] = ()
     sticker_items: tuple[dict[str, Any], ...] = ()
+    embeds: tuple[dict[str, Any], ...] = ()
     poll: dict[str, Any] | None = None
     nonce: str | int | None = None
 
@@ -110,21 +112,34 @@ class Interaction(msgspec.Struct, frozen=True):
         return self.user if self.member is None else self.member.user
 
 
-# What a message is reduced to when another field of it can't be read.
-_CORE = ("id", "channel_id", "author", "content", "type", "flags", "guild_id",
-         "channel_type", "timestamp", "edited_timestamp", "webhook_id",
-         "mentions")
+_NEEDED = ("id", "channel_id", "author")
 
 
 def read_message(raw: Any) -> Message:
-    """Raises ValueError for what is no message of somebody's."""
+    """A message, without the fields that can't be read. Raises ValueError
+    for what is none of somebody's."""
+    fields = _drop_nulls(raw)
     try:
-        return msgspec.convert(raw, Message)
+        return msgspec.convert(fields, Message)
     except msgspec.ValidationError:
-        if not isinstance(raw, dict):
+        if not isinstance(fields, dict):
             raise
-    core = {key: raw[key] for key in _CORE if key in raw}
-    return msgspec.convert(core, Message)
+    good = {key: fields[key] for key in _NEEDED if key in fields}
+    found = msgspec.convert(good, Message)
+    for key in fields:
+        with suppress(msgspec.ValidationError):
+            found = msgspec.convert({**good, key: fields[key]}, Message)
+            good[key] = fields[key]
+    return found
+
+
+def _drop_nulls(value: Any) -> Any:
+    """To leave a field out and to set it to null is the same here."""
+    if isinstance(value, dict):
+        return {key: _drop_nulls(inner) for key, inner in value.items()
+                if inner is not None}
+    return [_drop_nulls(inner) for inner in value] \
+        if isinstance(value, list) else value
 
 
 def read_json(text: str) -> Any:

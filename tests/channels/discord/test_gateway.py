@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import time
 
 import pytest
 
@@ -250,6 +251,7 @@ def test_the_first_start_reads_nothing_old(bot, platform, monkeypatch):
     platform.add_channel("50")
     platform.post("old")
     platform.post("old too", "50")
+    time.sleep(0.005)  # ids tell milliseconds
     monkeypatch.setattr("claw.channels.discord.session._SLACK_S", 0.0)
 
     assert [m.content for m in bot.hears("new")] == ["new"]
@@ -371,6 +373,28 @@ def test_identifies_are_spaced_and_short_sessions_space_them_more(
     assert rests
     assert max(rests) > 60
     assert max(rests) <= LONGEST_IDENTIFY_S + 1
+
+
+def test_who_is_sent_away_again_and_again_comes_less_often(bot, platform):
+    class Unkind(list):
+        def append(self, frame):
+            super().append(frame)
+            if frame["op"] in (2, 6):
+                platform._sockets.call_soon(lambda: asyncio.ensure_future(
+                    platform._gateway.say({"op": 7, "d": None})))
+
+    async def go():
+        async with bot.listening():
+            platform.behaviour.resumes = True
+            platform._gateway.frames = Unkind(platform.frames)
+            # Every session is left before it says anything.
+            platform._gateway._note = lambda *_: None
+            platform.say(7)
+            await platform.until(lambda: len(bot.inbox.rests) > 8)
+    asyncio.run(go())
+
+    assert max(bot.inbox.rests) > 60
+    assert ops(platform).count(2) == 1
 
 
 def test_without_a_start_left_it_waits_and_says_so(bot, platform):

@@ -44,6 +44,32 @@ def test_bots_are_heard_where_that_is_wanted(bot):
     assert [m.content for m in found] == ["b"]
 
 
+def test_what_a_webhook_says_in_embeds_is_read_and_previews_are_not(
+        bot, platform):
+    embed = {"title": "Build 7", "description": "failed",
+             "fields": [{"name": "by", "value": "bob"}, 5]}
+
+    hook, person = bot.hears(
+        {"text": "look", "webhook_id": "1001", "embeds": [embed]},
+        {"text": "https://x.example", "embeds": [embed]},
+        listen_to_bots=True)
+
+    assert hook.content == "look\n\nBuild 7\nfailed\nby: bob"
+    assert person.content == "https://x.example"
+
+
+def test_a_field_of_another_form_takes_no_other_with_it(bot, platform):
+    file = platform.add_file(b"x", "a.txt")
+
+    (message,) = bot.hears({
+        "text": "read me", "flags": None, "mentions": "all",
+        "poll": 7, "attachments": [file], "type": None,
+        "author": {"id": "1001", "username": None, "bot": None}})
+
+    assert message.content.endswith("read me")
+    assert len(message.attachments) == 1
+
+
 def test_only_the_server_of_guild_id_and_direct_messages_are_heard(
         bot, platform):
     for guild in ("900", "901"):
