@@ -91,8 +91,8 @@ class Receiver:
                 self._progress.read_until(self._api.server_time() - SLACK_S)
             return
         await self._stop_catching_up()
-        if self._progress.is_new:
-            self._progress.read_until(self._api.server_time())
+        if self._progress.is_new:  # nothing old is read
+            self._progress.read_until(self._api.server_time() - SLACK_S)
         self._history.begin()
         self._catching_up = asyncio.create_task(self._catch_up())
 

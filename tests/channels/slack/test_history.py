@@ -1,6 +1,7 @@
 """What was said while nobody listened, and polling."""
 
 import asyncio
+import time
 
 import pytest
 
@@ -12,11 +13,10 @@ def run(work):
 def test_the_first_start_replays_nothing_old(bot, platform):
     platform.tells = False
     for channel in ("D1001", "C1"):
-        platform.say("of old", channel)
+        platform.say("of old", channel, ts=f"{time.time() - 5:.6f}")
     platform.tells = True
 
     async def work():
-        await asyncio.sleep(0.05)
         async with bot.listening():
             platform.say("new")
             await bot.hears(1)

@@ -9,9 +9,9 @@ from claw.testing.prove.verdict import Got, Said
 
 HERE = "127.0.0.1"
 STAGES = Registry("stage", "claw.stages", {
-    "slack": "claw.testing.prove.stages.slack:SlackStage",
     "telegram": "claw.testing.prove.stages.telegram:TelegramStage",
     "webhook": "claw.testing.prove.stages.webhook:WebhookStage",
+    "slack": "claw.testing.prove.stages.slack:SlackStage",
 })
 
 
