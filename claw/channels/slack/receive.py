@@ -9,7 +9,7 @@ from typing import Any
 
 from claw.channels.connection import Connection
 from claw.channels.slack.api import Bot, SlackApi
-from claw.channels.slack.events import Incoming, read_event
+from claw.channels.slack.events import Incoming, build_command, read_event
 from claw.channels.slack.history import SLACK_S, History
 from claw.channels.slack.intake import Intake
 from claw.channels.slack.progress import Progress
@@ -133,7 +133,7 @@ class Receiver:
             elif kind == "interactive":
                 await self._put(await self._intake.action(payload))
             elif kind == "slash_commands":
-                await self._put(await self._intake.command(payload, number))
+                await self._take_command(payload, number)
         except ValueError as error:
             self._log("event_unreadable", kind=kind, error=str(error)[:300])
 
@@ -151,6 +151,12 @@ class Receiver:
             if incoming.key not in self._seen:
                 await self._history.go_ahead(incoming.channel)
             await self._take_message(incoming)
+
+    async def _take_command(self, payload: Any, number: str) -> None:
+        """In its place among what is said in its channel."""
+        command = build_command(payload, number, self._api.server_time())
+        async with self._turns[command.reply_target]:
+            await self._put(await self._intake.judge(command))
 
     async def _take_message(self, incoming: Incoming) -> None:
         """Commit a message that was not taken yet: a mention comes twice,

@@ -76,6 +76,7 @@ class FakeSlack(FakeServer):
         self.lacks, self.scopes, self.retry_s = lacks, scopes, retry_s
         self.calls: list[Call] = []
         self.downloads: list[tuple[str, bool]] = []  # path, with a token
+        self.slow_s = 0.0  # what a file takes
         self.tells = True  # whether events are sent at all
         self.world = World({"user_id": BOT, "bot_id": BOT_ID,
                             "name": "claw"}, clock,
@@ -326,7 +327,7 @@ class FakeSlack(FakeServer):
             return self._slowly(partial(self._upload, request), None,
                                 _refusal)
         if request.path.startswith("/files/"):
-            return self._download(request)
+            return self._give(request)
         method = request.path.removeprefix("/api/")
         params = _read_params(request)
         token = request.headers.get("authorization", "").removeprefix(
@@ -374,6 +375,10 @@ class FakeSlack(FakeServer):
                 self._problems.append("an upload with the token")
             upload.content = request.body
             return Reply(200, b"OK", "text/plain")
+
+    async def _give(self, request: Request) -> Reply:
+        await asyncio.sleep(self.slow_s)
+        return self._download(request)
 
     def _download(self, request: Request) -> Reply:
         with self._changed:

@@ -228,6 +228,28 @@ def test_files_are_fetched_from_slack_alone(bot, url, ours):
     assert bot.make()._api._is_ours(url) is ours
 
 
+def test_a_slow_file_holds_up_its_own_channel_alone(bot, platform):
+    """And no acknowledgement of another's message."""
+    platform.slow_s = 0.5
+
+    async def work():
+        async with bot.listening() as channel:
+            await channel.catch_up()
+            platform.say("first", files=[platform.add_file(b"x")])
+            platform.say("second")
+            for n in range(3):
+                platform.say(f"m{n}", "C1")
+            await bot.until(lambda: len(bot.inbox.messages) == 3)
+            early = list(bot.inbox.contents)
+            return early, await bot.hears(5)
+
+    early, found = asyncio.run(work())
+
+    assert early == ["m0", "m1", "m2"]
+    assert "first" in found[3].content
+    assert found[4].content == "second"
+
+
 # the doctor
 
 def findings(bot, **given):
