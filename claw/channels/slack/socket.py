@@ -88,8 +88,9 @@ class SocketMode:
                            proxy_url=self._api.proxy_url,
                            heard=self._link.heard) as socket:
             frame = self._read(await socket.receive(HELLO_S))
-            self._link.recover()
-            await self._connected(overlaps)
+            if frame.get("type") != "disconnect":
+                self._link.recover()
+                await self._connected(overlaps)
             loop, leave_at = asyncio.get_running_loop(), float("inf")
             while (left := leave_at - loop.time()) > 0:
                 if frame.get("type") != "disconnect":

@@ -149,6 +149,30 @@ def test_one_channel_alone_is_listened_to(bot, platform):
     assert platform.list_calls("conversations.list") == []
 
 
+def test_a_limit_in_the_middle_begins_nothing_anew(bot, platform):
+    """More channels than Slack lets us read in a minute."""
+    for n in range(30):
+        platform.world.channel(f"C{n:02}")
+
+    async def work():
+        async with bot.listening() as channel:
+            await channel.catch_up()
+        platform.calls.clear()
+        platform.tells = False
+        platform.say("missed", "C29")
+        platform.fault("conversations.history", "delay", 20)
+        platform.fault("conversations.history", "429", 1, retry_after=30)
+        async with bot.listening() as channel:
+            await bot.hears(1)
+            await channel.catch_up()
+
+    run(work())
+
+    assert bot.inbox.contents == ["missed"]
+    assert len(platform.list_calls("conversations.history")) < 40
+    assert [s for s in bot.slept if 25 < s <= 30]
+
+
 # polling
 
 def poll(bot, platform, work, **given):

@@ -275,6 +275,7 @@ def test_a_good_bot_is_told_so(bot, platform):
     ({"bot_token": "xoxb-no"}, "token", "fail", "bot_token"),
     ({"app_token": ""}, "socket", "warn", "app_token"),
     ({"app_token": "xapp-no"}, "socket", "fail", "app_token"),
+    ({"channel_id": "C404"}, "channel", "fail", "bot in it"),
     ({"allowed_users": ()}, "allow_list", "warn", "allowed_users"),
     ({"allowed_users": ("alice",)}, "allow_list", "fail", "member ID"),
     ({"allowed_users": ("*", "U1")}, "allow_list", "warn", "U..."),
