@@ -76,6 +76,7 @@ class FakeSlack(FakeServer):
         self.lacks, self.scopes, self.retry_s = lacks, scopes, retry_s
         self.calls: list[Call] = []
         self.downloads: list[tuple[str, bool]] = []  # path, with a token
+        self.moved: dict[str, str] = {}  # path -> where a file is now
         self.slow_s = 0.0  # what a file takes
         self.tells = True  # whether events are sent at all
         self.world = World({"user_id": BOT, "bot_id": BOT_ID,
@@ -386,6 +387,9 @@ class FakeSlack(FakeServer):
                 "authorization") == f"Bearer {self.bot_token}"
             self.downloads.append((request.path, known))
             data = self.world.contents.get(request.path.split("/")[2])
+        if request.path in self.moved:
+            return Reply(302, b"", "text/plain", headers=(
+                ("Location", self.moved[request.path]),))
         if not known:
             return Reply(200, _PAGE, "text/html; charset=utf-8")
         if data is None:

@@ -69,6 +69,24 @@ def test_a_cut_connection_misses_nothing(bot, platform):
     assert bot.inbox.contents == ["one", "two"]
 
 
+def test_what_is_said_now_does_not_overtake_what_was_missed(bot, platform):
+    async def work():
+        async with bot.listening():
+            platform.say("zero")
+            await bot.hears(1)
+        platform.tells = False
+        platform.say("one")
+        platform.tells = True
+        platform.fault("conversations.list", "delay", None, delay_s=0.5)
+        async with bot.listening():
+            platform.say("two")
+            await bot.hears(3)
+
+    run(work())
+
+    assert bot.inbox.contents == ["zero", "one", "two"]
+
+
 def test_history_is_read_in_pages_and_in_order(bot, platform):
     platform.say("first")
 

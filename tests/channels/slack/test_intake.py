@@ -2,11 +2,14 @@
 
 import asyncio
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
 from claw.channels.slack.api import Bot as Known
 from claw.channels.slack.diagnose import judge_scopes
+from claw.core.errors import RequestRefusedError
+from claw.testing.fake_slack import FakeSlack
 
 
 def heard(bot, platform, say, count=1, **given):
@@ -110,8 +113,7 @@ def test_mention_only(bot, platform, channel, text, expected):
     found = heard(bot, platform, say, 1 if expected is None else 2,
                   mention_only=True)
 
-    assert [m.content for m in found] == [
-        *filter(None, [expected]), "done"]
+    assert {m.content for m in found} == {*filter(None, [expected]), "done"}
 
 
 def test_a_command_behind_a_mention_is_a_command(bot, platform):
@@ -215,6 +217,24 @@ def test_a_login_page_is_no_file(bot, platform):
 
     with pytest.raises(Exception, match="files:read"):
         asyncio.run(work())
+
+
+def test_the_token_goes_to_the_first_host_alone(bot, platform):
+    with FakeSlack() as other:
+        url = platform.add_file(b"x")["url_private"]
+        platform.moved[urlsplit(url).path] = f"{other.url[:-4]}/files/F1/x"
+
+        async def work():
+            channel = bot.make()
+            try:
+                await channel._api.download(url)
+            finally:
+                await channel.aclose()
+
+        with pytest.raises(RequestRefusedError, match="login page"):
+            asyncio.run(work())
+        assert [known for _, known in platform.downloads] == [True]
+        assert [known for _, known in other.downloads] == [False]
 
 
 @pytest.mark.parametrize(("url", "ours"), [
