@@ -16,7 +16,8 @@ _LIST = "claw config set channels_config.slack.allowed_users '[\"U...\"]'"
 
 async def diagnose(api: SlackApi, intake: Intake,
                    settings: SlackSettings) -> list[Finding]:
-    """Rows of the way there, then token, scopes, socket, allow_list."""
+    """Rows of the way there, then token, scopes, channel (where one
+    alone is listened to), socket, allow_list."""
     rows = await probe(api.base_url, proxy_url=settings.proxy_url)
     if any(row.status == "fail" for row in rows):
         return [*rows, *(Finding(step, "skip", "a step before it failed")
@@ -30,7 +31,7 @@ async def diagnose(api: SlackApi, intake: Intake,
     else:
         rows += [Finding("token", "ok", f"it is {bot.name or 'a bot'} "
                          f"({bot.user_id}) in {bot.team or 'a workspace'}"),
-                 judge_scopes(bot)]
+                 judge_scopes(bot), *await _channel(api, intake)]
     return [*rows, await _socket(api), _allow_list(intake, settings)]
 
 
@@ -53,6 +54,19 @@ def judge_scopes(bot: Bot) -> Finding:
         "missing: " + ", ".join(missing),
         "add them at api.slack.com/apps, OAuth & Permissions, and install "
         "the app again")
+
+
+async def _channel(api: SlackApi, intake: Intake) -> list[Finding]:
+    """Whether the one channel that is listened to can be read."""
+    channel = intake.only_channel
+    if not channel:
+        return []
+    try:
+        await api.call("conversations.history", {
+            "channel": channel, "limit": 1}, timeout_s=_STEP_S)
+    except ClawError as error:
+        return [_failed("channel", error)]
+    return [Finding("channel", "ok", f"only {channel} is listened to")]
 
 
 async def _socket(api: SlackApi) -> Finding:

@@ -56,6 +56,7 @@ class History:
         self._listed_at = float("-inf")
         self._refused: set[str] = set()
         self._active = False
+        self._begun = 0.0
         self._done: set[str] = set()
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(
             asyncio.Lock)
@@ -99,10 +100,11 @@ class History:
         self._progress.read_until(begun - SLACK_S)
 
     async def catch_up(self) -> None:
-        """Read what is new everywhere, several places at once. Raises
+        """Read what is new everywhere, several places at once; after an
+        error the next call goes on with those that are left. Raises
         UnavailableError and what `put` raises."""
-        self.begin()
-        begun = self._api.server_time()
+        if not self._active:
+            self.begin()
         todo = iter(await self._list())
 
         async def work() -> None:
@@ -113,7 +115,7 @@ class History:
         try:
             await asyncio.gather(*workers)
             self._active = False
-            self._progress.read_until(begun - SLACK_S)
+            self._progress.read_until(self._begun - SLACK_S)
         finally:
             for worker in workers:
                 worker.cancel()
@@ -122,6 +124,7 @@ class History:
     def begin(self) -> None:
         """From now on every channel has to be read anew."""
         self._active = True
+        self._begun = self._api.server_time()
         self._done.clear()
 
     async def go_ahead(self, channel: str) -> None:

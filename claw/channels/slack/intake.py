@@ -17,7 +17,6 @@ from claw.channels.slack.events import (
     MOST_FILES,
     Incoming,
     build_action,
-    build_command,
     compose,
     find_files,
     is_group,
@@ -108,17 +107,12 @@ class Intake:
 
     async def action(self, payload: Any) -> ChannelMessage | None:
         """A pressed button of somebody who may. Raises ValueError."""
-        return await self._judge(build_action(payload, self._now()))
+        built = build_action(payload, self._now())
+        return built and await self.judge(built)
 
-    async def command(self, payload: Any, envelope_id: str
-                      ) -> ChannelMessage | None:
-        """A slash command of somebody who may. Raises ValueError."""
-        return await self._judge(build_command(
-            payload, envelope_id, self._now()))
-
-    async def _judge(self, built: ChannelMessage | None
-                     ) -> ChannelMessage | None:
-        if built is None or not self._is_heard(built.reply_target):
+    async def judge(self, built: ChannelMessage) -> ChannelMessage | None:
+        """A button or a command; None of somebody who may not."""
+        if not self._is_heard(built.reply_target):
             return None
         person = Person(built.sender)
         if not self.door.allows(person):

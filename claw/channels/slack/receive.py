@@ -9,7 +9,7 @@ from typing import Any
 
 from claw.channels.connection import Connection
 from claw.channels.slack.api import Bot, SlackApi
-from claw.channels.slack.events import Incoming, read_event
+from claw.channels.slack.events import Incoming, build_command, read_event
 from claw.channels.slack.history import SLACK_S, History
 from claw.channels.slack.intake import Intake
 from claw.channels.slack.progress import Progress
@@ -91,8 +91,8 @@ class Receiver:
                 self._progress.read_until(self._api.server_time() - SLACK_S)
             return
         await self._stop_catching_up()
-        if self._progress.is_new:
-            self._progress.read_until(self._api.server_time())
+        if self._progress.is_new:  # nothing old is read
+            self._progress.read_until(self._api.server_time() - SLACK_S)
         self._history.begin()
         self._catching_up = asyncio.create_task(self._catch_up())
 
@@ -133,7 +133,7 @@ class Receiver:
             elif kind == "interactive":
                 await self._put(await self._intake.action(payload))
             elif kind == "slash_commands":
-                await self._put(await self._intake.command(payload, number))
+                await self._take_command(payload, number)
         except ValueError as error:
             self._log("event_unreadable", kind=kind, error=str(error)[:300])
 
@@ -151,6 +151,12 @@ class Receiver:
             if incoming.key not in self._seen:
                 await self._history.go_ahead(incoming.channel)
             await self._take_message(incoming)
+
+    async def _take_command(self, payload: Any, number: str) -> None:
+        """In its place among what is said in its channel."""
+        command = build_command(payload, number, self._api.server_time())
+        async with self._turns[command.reply_target]:
+            await self._put(await self._intake.judge(command))
 
     async def _take_message(self, incoming: Incoming) -> None:
         """Commit a message that was not taken yet: a mention comes twice,

@@ -24,6 +24,7 @@ from claw.net.websocket import WebSocket, connect
 PING_S = 10.0
 HELLO_S = 30.0
 LEAVE_S = 30.0  # so long the old connection serves beside the new one
+MOST = 64  # envelopes that are answered at once
 _SOON = ("warning", "refresh_requested")
 
 # Takes what an envelope holds: its type, payload and id.
@@ -45,6 +46,8 @@ class SocketMode:
         self._log = log
         self._ping_s = ping_s
         self._serving: set[asyncio.Task[None]] = set()
+        self._answering: set[asyncio.Task[None]] = set()
+        self._ended: asyncio.Queue[asyncio.Task[None]] = asyncio.Queue()
 
     async def run(self) -> None:
         """Receive until cancelled. Raises AuthError and what `put`
@@ -53,27 +56,29 @@ class SocketMode:
             while True:
                 if not self._serving:
                     self._start(overlaps=False)
-                done, _ = await asyncio.wait(
-                    self._serving, return_when=asyncio.FIRST_COMPLETED)
-                self._serving -= done
-                for task in done:
-                    await self._judge(task)
+                await self._judge(await self._ended.get())
         finally:
-            serving, self._serving = self._serving, set()
-            for task in serving:
+            left = self._serving | self._answering
+            for task in left:
                 task.cancel()
-            if serving:
-                await asyncio.wait(serving)
+            if left:
+                await asyncio.wait(left)
 
     def _start(self, *, overlaps: bool) -> None:
-        self._serving.add(asyncio.create_task(self._serve(overlaps)))
+        task = asyncio.create_task(self._serve(overlaps))
+        self._serving.add(task)
+        task.add_done_callback(self._ended.put_nowait)
 
     async def _judge(self, task: asyncio.Task[None]) -> None:
-        """What the end of a connection means."""
+        """What the end of a connection means, or of an answer: one that
+        did not reach Slack is asked for again."""
+        serves = task in self._serving
+        self._serving.discard(task)
+        self._answering.discard(task)
         try:
             task.result()
         except UnavailableError as error:
-            if not self._serving:
+            if serves and not self._serving:
                 await self._link.wait_out(error)
 
     async def _serve(self, overlaps: bool) -> None:
@@ -83,12 +88,13 @@ class SocketMode:
                            proxy_url=self._api.proxy_url,
                            heard=self._link.heard) as socket:
             frame = self._read(await socket.receive(HELLO_S))
-            self._link.recover()
-            await self._connected(overlaps)
+            if frame.get("type") != "disconnect":
+                self._link.recover()
+                await self._connected(overlaps)
             loop, leave_at = asyncio.get_running_loop(), float("inf")
             while (left := leave_at - loop.time()) > 0:
                 if frame.get("type") != "disconnect":
-                    await self._answer(socket, frame)
+                    await self._begin_answer(socket, frame)
                 elif self._is_soon(frame) and leave_at == float("inf"):
                     leave_at = loop.time() + LEAVE_S
                     self._start(overlaps=True)
@@ -111,6 +117,17 @@ class SocketMode:
         if reason not in _SOON:
             raise UnavailableError("Slack has closed the connection")
         return True
+
+    async def _begin_answer(self, socket: WebSocket,
+                            envelope: dict[str, Any]) -> None:
+        """Answer beside what comes next: a file that is slow holds up its
+        own channel alone."""
+        if len(self._answering) >= MOST:
+            await asyncio.wait(self._answering,
+                               return_when=asyncio.FIRST_COMPLETED)
+        task = asyncio.create_task(self._answer(socket, envelope))
+        self._answering.add(task)
+        task.add_done_callback(self._ended.put_nowait)
 
     async def _answer(self, socket: WebSocket,
                       envelope: dict[str, Any]) -> None:

@@ -76,6 +76,8 @@ class FakeSlack(FakeServer):
         self.lacks, self.scopes, self.retry_s = lacks, scopes, retry_s
         self.calls: list[Call] = []
         self.downloads: list[tuple[str, bool]] = []  # path, with a token
+        self.moved: dict[str, str] = {}  # path -> where a file is now
+        self.slow_s = 0.0  # what a file takes
         self.tells = True  # whether events are sent at all
         self.world = World({"user_id": BOT, "bot_id": BOT_ID,
                             "name": "claw"}, clock,
@@ -326,7 +328,7 @@ class FakeSlack(FakeServer):
             return self._slowly(partial(self._upload, request), None,
                                 _refusal)
         if request.path.startswith("/files/"):
-            return self._download(request)
+            return self._give(request)
         method = request.path.removeprefix("/api/")
         params = _read_params(request)
         token = request.headers.get("authorization", "").removeprefix(
@@ -375,12 +377,19 @@ class FakeSlack(FakeServer):
             upload.content = request.body
             return Reply(200, b"OK", "text/plain")
 
+    async def _give(self, request: Request) -> Reply:
+        await asyncio.sleep(self.slow_s)
+        return self._download(request)
+
     def _download(self, request: Request) -> Reply:
         with self._changed:
             known = request.headers.get(
                 "authorization") == f"Bearer {self.bot_token}"
             self.downloads.append((request.path, known))
             data = self.world.contents.get(request.path.split("/")[2])
+        if request.path in self.moved:
+            return Reply(302, b"", "text/plain", headers=(
+                ("Location", self.moved[request.path]),))
         if not known:
             return Reply(200, _PAGE, "text/html; charset=utf-8")
         if data is None:

@@ -1,6 +1,7 @@
 """What was said while nobody listened, and polling."""
 
 import asyncio
+import time
 
 import pytest
 
@@ -12,11 +13,10 @@ def run(work):
 def test_the_first_start_replays_nothing_old(bot, platform):
     platform.tells = False
     for channel in ("D1001", "C1"):
-        platform.say("of old", channel)
+        platform.say("of old", channel, ts=f"{time.time() - 5:.6f}")
     platform.tells = True
 
     async def work():
-        await asyncio.sleep(0.05)
         async with bot.listening():
             platform.say("new")
             await bot.hears(1)
@@ -67,6 +67,24 @@ def test_a_cut_connection_misses_nothing(bot, platform):
     run(work())
 
     assert bot.inbox.contents == ["one", "two"]
+
+
+def test_what_is_said_now_does_not_overtake_what_was_missed(bot, platform):
+    async def work():
+        async with bot.listening():
+            platform.say("zero")
+            await bot.hears(1)
+        platform.tells = False
+        platform.say("one")
+        platform.tells = True
+        platform.fault("conversations.list", "delay", None, delay_s=0.5)
+        async with bot.listening():
+            platform.say("two")
+            await bot.hears(3)
+
+    run(work())
+
+    assert bot.inbox.contents == ["zero", "one", "two"]
 
 
 def test_history_is_read_in_pages_and_in_order(bot, platform):
@@ -147,6 +165,30 @@ def test_one_channel_alone_is_listened_to(bot, platform):
 
     assert bot.inbox.contents == ["public"]
     assert platform.list_calls("conversations.list") == []
+
+
+def test_a_limit_in_the_middle_begins_nothing_anew(bot, platform):
+    """More channels than Slack lets us read in a minute."""
+    for n in range(30):
+        platform.world.channel(f"C{n:02}")
+
+    async def work():
+        async with bot.listening() as channel:
+            await channel.catch_up()
+        platform.calls.clear()
+        platform.tells = False
+        platform.say("missed", "C29")
+        platform.fault("conversations.history", "delay", 20)
+        platform.fault("conversations.history", "429", 1, retry_after=30)
+        async with bot.listening() as channel:
+            await bot.hears(1)
+            await channel.catch_up()
+
+    run(work())
+
+    assert bot.inbox.contents == ["missed"]
+    assert len(platform.list_calls("conversations.history")) < 40
+    assert [s for s in bot.slept if 25 < s <= 30]
 
 
 # polling

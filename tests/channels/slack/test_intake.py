@@ -2,11 +2,14 @@
 
 import asyncio
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
 from claw.channels.slack.api import Bot as Known
 from claw.channels.slack.diagnose import judge_scopes
+from claw.core.errors import RequestRefusedError
+from claw.testing.fake_slack import FakeSlack
 
 
 def heard(bot, platform, say, count=1, **given):
@@ -110,8 +113,7 @@ def test_mention_only(bot, platform, channel, text, expected):
     found = heard(bot, platform, say, 1 if expected is None else 2,
                   mention_only=True)
 
-    assert [m.content for m in found] == [
-        *filter(None, [expected]), "done"]
+    assert {m.content for m in found} == {*filter(None, [expected]), "done"}
 
 
 def test_a_command_behind_a_mention_is_a_command(bot, platform):
@@ -217,6 +219,24 @@ def test_a_login_page_is_no_file(bot, platform):
         asyncio.run(work())
 
 
+def test_the_token_goes_to_the_first_host_alone(bot, platform):
+    with FakeSlack() as other:
+        url = platform.add_file(b"x")["url_private"]
+        platform.moved[urlsplit(url).path] = f"{other.url[:-4]}/files/F1/x"
+
+        async def work():
+            channel = bot.make()
+            try:
+                await channel._api.download(url)
+            finally:
+                await channel.aclose()
+
+        with pytest.raises(RequestRefusedError, match="login page"):
+            asyncio.run(work())
+        assert [known for _, known in platform.downloads] == [True]
+        assert [known for _, known in other.downloads] == [False]
+
+
 @pytest.mark.parametrize(("url", "ours"), [
     ("https://files.slack.com/x", True), ("https://slack.com/x", True),
     ("https://a.slack-files.com/x", True), ("https://slack-edge.com", True),
@@ -226,6 +246,28 @@ def test_a_login_page_is_no_file(bot, platform):
 ])
 def test_files_are_fetched_from_slack_alone(bot, url, ours):
     assert bot.make()._api._is_ours(url) is ours
+
+
+def test_a_slow_file_holds_up_its_own_channel_alone(bot, platform):
+    """And no acknowledgement of another's message."""
+    platform.slow_s = 0.5
+
+    async def work():
+        async with bot.listening() as channel:
+            await channel.catch_up()
+            platform.say("first", files=[platform.add_file(b"x")])
+            platform.say("second")
+            for n in range(3):
+                platform.say(f"m{n}", "C1")
+            await bot.until(lambda: len(bot.inbox.messages) == 3)
+            early = list(bot.inbox.contents)
+            return early, await bot.hears(5)
+
+    early, found = asyncio.run(work())
+
+    assert early == ["m0", "m1", "m2"]
+    assert "first" in found[3].content
+    assert found[4].content == "second"
 
 
 # the doctor
@@ -253,6 +295,7 @@ def test_a_good_bot_is_told_so(bot, platform):
     ({"bot_token": "xoxb-no"}, "token", "fail", "bot_token"),
     ({"app_token": ""}, "socket", "warn", "app_token"),
     ({"app_token": "xapp-no"}, "socket", "fail", "app_token"),
+    ({"channel_id": "C404"}, "channel", "fail", "bot in it"),
     ({"allowed_users": ()}, "allow_list", "warn", "allowed_users"),
     ({"allowed_users": ("alice",)}, "allow_list", "fail", "member ID"),
     ({"allowed_users": ("*", "U1")}, "allow_list", "warn", "U..."),

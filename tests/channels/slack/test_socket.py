@@ -186,7 +186,7 @@ def test_an_envelope_that_cannot_be_read_is_acknowledged(
 
     run(work())
 
-    assert bot.inbox.contents[-1] == "hello"
+    assert "hello" in bot.inbox.contents
 
 
 def test_a_switched_off_socket_mode_is_no_reason_to_try_on(bot, platform):

@@ -18,6 +18,7 @@ STAGES = Registry("stage", "claw.stages", {
     "email": "claw.testing.prove.stages.email:EmailStage",
     "webhook": "claw.testing.prove.stages.webhook:WebhookStage",
     "discord": "claw.testing.prove.stages.discord:DiscordStage",
+    "slack": "claw.testing.prove.stages.slack:SlackStage",
 })
 
 
