@@ -293,7 +293,7 @@ def test_a_server_that_numbers_nothing_is_understood(bot, platform,
 def test_an_event_that_never_gets_through_is_asked_for(bot, platform):
     """A frame of more bytes than we take ends each connection."""
     async def go():
-        async with bot.listening():
+        async with bot.listening(transport="websocket"):
             await connected(platform)
 
             def block():

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from claw.channels.mattermost.posts import address, find_ref
+from claw.channels.mattermost.posts import address, find_ref, is_for_nobody
 from claw.channels.mattermost.wire import File, Me, Post, read_post
 from claw.core.channel import STRANGER
 from claw.core.errors import StorageError
@@ -115,6 +115,16 @@ def test_what_no_person_wrote_is_left_out(bot, platform):
         {"message": "real", "channel": room}, count=1)
 
     assert [m.content for m in messages] == ["real"]
+
+
+def test_with_a_person_s_token_that_person_is_not_heard():
+    post = Post("p", "c", "bot1", message="mine")
+
+    assert is_for_nobody(post, ME)
+    assert not is_for_nobody(post, Me("bot2"))
+    assert is_for_nobody(Post("p", "c", "u", type="custom_calls"), ME)
+    assert not is_for_nobody(Post("p", "c", "u", type="custom_voice",
+                                  file_ids=("f",)), ME)
 
 
 def test_channel_id_keeps_the_bot_to_some_channels(bot, platform):
