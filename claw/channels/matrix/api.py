@@ -51,6 +51,7 @@ LOGIN_HINT = ("the login is over: log in again for this device and "
 CLIENT = "/_matrix/client/v3"
 MEDIA = "/_matrix/client/v1/media/download"
 OLD_MEDIA = "/_matrix/media/v3/download"
+LONGEST_S = 3600.0  # that a server may ask to wait
 _TRIES = 3
 
 
@@ -359,7 +360,7 @@ def read_wait_s(answer: Answer, body: dict[str, Any] | None
     wait = (body or {}).get("retry_after_ms")
     if isinstance(wait, int | float) and not isinstance(wait, bool) \
             and 0 <= wait < 1e10:
-        return wait / 1000
+        return min(wait / 1000, LONGEST_S)
     return retry_after(answer.headers)
 
 

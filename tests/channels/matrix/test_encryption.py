@@ -17,7 +17,7 @@ from claw.channels.matrix.machine import (
     unlock_file,
 )
 from claw.core.channel import SendMessage
-from claw.core.errors import MissingPartError, UnavailableError
+from claw.core.errors import MissingPartError, StorageError, UnavailableError
 from claw.testing.fake_matrix import ALICE, BOT, ROOM
 
 BOB = "@bob:fake"
@@ -271,6 +271,17 @@ def test_two_processes_do_not_share_the_keys(tmp_path):
         Machine(tmp_path, Me(BOT, "D"))
     first.close()
     Machine(tmp_path, Me(BOT, "D")).close()
+
+
+def test_a_store_that_can_not_be_read_says_what_to_do(tmp_path):
+    Machine(tmp_path, Me(BOT, "D")).close()
+    store = next(tmp_path.glob("*.db"))
+    store.write_bytes(b"no database" * 1000)
+
+    with pytest.raises(StorageError) as caught:
+        Machine(tmp_path, Me(BOT, "D"))
+
+    assert "log in for a new token" in caught.value.hint
 
 
 def test_the_store_is_private(account, platform, stage):
