@@ -51,6 +51,8 @@ LOGIN_HINT = ("the login is over: log in again for this device and "
 CLIENT = "/_matrix/client/v3"
 MEDIA = "/_matrix/client/v1/media/download"
 OLD_MEDIA = "/_matrix/media/v3/download"
+CALM_S = 60.0
+LONGEST_S = 3600.0  # that a server may ask to wait
 _TRIES = 3
 
 
@@ -92,6 +94,8 @@ class MatrixApi:
         self._me: Me | None = None
         self.gate = RateGate(clock)
         self._sign_gate = RateGate(clock)
+        self._clock = clock
+        self._limited = float("-inf")  # when a send was refused last
         self.clock_skew_s: float | None = None
         self._complained: dict[str, str] = {}
         self.peer = Peer("Matrix", secrets=(self._token,),
@@ -158,9 +162,15 @@ class MatrixApi:
             error = self._refused(name, answer, body)
             if not isinstance(error, RateLimitedError):
                 raise error
+            self._limited = self._clock()
             waits = gate.close(room, error.retry_after_s)
             if waits > patience_s or tries >= _TRIES:
                 raise error
+
+    def is_calm(self) -> bool:
+        """Whether reactions and drafts may go: servers count them as
+        messages, and after a limit the answers come first."""
+        return self._clock() - self._limited > CALM_S
 
     async def cosmetic(self, method: str, *segments: str, body: Any = None,
                        room: str | None = None,
@@ -359,7 +369,7 @@ def read_wait_s(answer: Answer, body: dict[str, Any] | None
     wait = (body or {}).get("retry_after_ms")
     if isinstance(wait, int | float) and not isinstance(wait, bool) \
             and 0 <= wait < 1e10:
-        return wait / 1000
+        return min(wait / 1000, LONGEST_S)
     return retry_after(answer.headers)
 
 

@@ -78,7 +78,7 @@ such; for a heading write a bold line, never #.
             deps.marks, deps.log)
         self._sender = Sender(self._api, self._rooms, self._encryption, deps,
                               settings.room_id)
-        self._drafts = Drafts(self._sender, self._rooms, clock)
+        self._drafts = Drafts(self._api, self._sender, self._rooms, clock)
         self._signs = Signs(self._api, self._rooms)
         self._intake = Intake(settings, deps, self._api, self._rooms,
                               self._encryption, self._sender, clock=clock)

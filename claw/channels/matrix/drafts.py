@@ -4,13 +4,13 @@ of its own.
 
 Servers count edits as messages (Synapse lets a user send one in five
 seconds, ten at once), so a draft is updated no oftener than that, and a
-limit stops the drafts, never the answer.
+limit stops the drafts for a while, not the answer.
 """
 
 import secrets
 from collections.abc import Callable
 
-from claw.channels.gate import RateGate
+from claw.channels.matrix.api import MatrixApi
 from claw.channels.matrix.outgoing import Sender
 from claw.channels.matrix.parts import in_thread, make_content, text_parts
 from claw.channels.matrix.rooms import Rooms
@@ -25,12 +25,12 @@ _MOST = 1000
 class Drafts:
     """The growing answers of one account."""
 
-    def __init__(self, sender: Sender, rooms: Rooms,
+    def __init__(self, api: MatrixApi, sender: Sender, rooms: Rooms,
                  clock: Callable[[], float]) -> None:
+        self._api = api
         self._sender = sender
         self._rooms = rooms
         self._clock = clock
-        self._gate = RateGate(clock)
         self._shown: dict[str, tuple[str, float]] = {}  # id -> text, when
 
     async def send(self, message: SendMessage) -> str:
@@ -48,14 +48,14 @@ class Drafts:
                 or self._clock() - at < INTERVAL_S:
             return
         room_id = await self._rooms.resolve(recipient)
-        if self._gate.wait_s(room_id) > 0:
+        if not self._api.is_calm():
             return
         self._note(event_id, text)
         try:
             await self._sender.edit(room_id, event_id, _notice(text),
                                     secrets.token_hex(16))
-        except RateLimitedError as error:
-            self._gate.close(room_id, error.retry_after_s)
+        except RateLimitedError:
+            return  # and is not calm for a while
 
     async def cancel(self, recipient: str, event_id: str) -> None:
         """Take a draft away. Done twice it is done once."""

@@ -35,7 +35,7 @@ from claw.channels.matrix.machine import (
 )
 from claw.channels.matrix.rooms import Rooms
 from claw.core.channel import KeepsMarks
-from claw.core.errors import RequestRefusedError, UnavailableError
+from claw.core.errors import RequestRefusedError
 from claw.core.log import Log
 from claw.core.value import Value
 
@@ -181,7 +181,8 @@ class Encryption:
             for one in self._waiting.values()]) if self._waiting else None)
 
     async def resume(self) -> None:
-        """Go on waiting for what waited before a restart."""
+        """Go on waiting for what waited before a restart. Raises
+        UnavailableError."""
         try:
             kept = [(str(room), str(number), float(since), bool(told))
                     for room, number, since, told in json.loads(
@@ -192,7 +193,7 @@ class Encryption:
             try:
                 event = read_event(await self._api.call(
                     "GET", "rooms", room_id, "event", number, room=room_id))
-            except (UnavailableError, ValueError) as error:
+            except (RequestRefusedError, ValueError) as error:
                 self._log("event_unknown", room=room_id, id=number,
                           error=str(error)[:300])
                 continue

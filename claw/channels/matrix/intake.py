@@ -116,8 +116,8 @@ class Intake:
         words = read_words(event.type, content, name)
         if origin.is_private and read_code(words) is not None:
             if self._told.is_due(event.sender):
-                await self.reply(event, origin,
-                                  "You are already allowed.", inbox)
+                await self.reply(event, origin, "You are already allowed.",
+                                 inbox)
             return None
         replied = await self._find_replied(event, origin)
         if self._needs_name and not origin.is_private:
@@ -249,7 +249,8 @@ class Intake:
             await self.reply(event, origin, answer, inbox)
 
     async def reply(self, event: Event, origin: Origin, words: str,
-                     inbox: Inbox) -> None:
+                    inbox: Inbox) -> None:
+        """Say something of our own, once for an event."""
         (part,) = parts.text_parts(words)
         message = SendMessage(words, origin.room_id)
         if isinstance(inbox, TakesReplies):

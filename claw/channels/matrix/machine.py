@@ -18,7 +18,7 @@ from typing import Any
 
 from claw.channels.matrix.api import Me
 from claw.channels.matrix.events import Event, read_event, table, text
-from claw.core.errors import MissingPartError, UnavailableError
+from claw.core.errors import MissingPartError, StorageError, UnavailableError
 from claw.core.folders import make_private
 from claw.core.installed import install_command
 
@@ -66,12 +66,21 @@ class Machine:
             raise UnavailableError(
                 "another claw uses the room keys of this account",
                 hint="is claw listen running? it sends what waits") from error
-        self._store = SqliteStore(me.user_id, me.device_id, str(folder), "",
-                                  path.name)
-        with suppress(OSError):
-            path.chmod(0o600)
-        self.olm = Olm(me.user_id, me.device_id, self._store)
         self.me = me
+        try:
+            self._store = SqliteStore(me.user_id, me.device_id, str(folder),
+                                      "", path.name)
+            with suppress(OSError):
+                path.chmod(0o600)
+            self.olm = Olm(me.user_id, me.device_id, self._store)
+        except Exception as error:  # of peewee, vodozemac, sqlite
+            os.close(self._lock)
+            raise StorageError(
+                f"the room keys in {path} can't be read: "
+                f"{type(error).__name__}",
+                hint="bring the file back from a backup; or move it away and "
+                     "log in for a new token: claw channel setup matrix"
+            ) from error
 
     def close(self) -> None:
         self._store.database.close()

@@ -38,6 +38,12 @@ Encrypted rooms need the extra `matrix`; the doctor says how to install it. \
 The keys lie in `state/matrix` of the workspace and belong to this token's \
 device: keep both together, and never use one token in two places.
 
+Synapse lets an account send ten events at once and then one in five seconds; \
+reactions and drafts count. On a server of your own lift that for the bot:
+
+       curl -XPOST -H 'Authorization: Bearer ADMIN_TOKEN' -d '{}' \
+https://HOMESERVER/_synapse/admin/v1/users/@BOT:HOMESERVER/override_ratelimit
+
 When nothing arrives: `claw channel doctor matrix`. Is the bot a member of \
 the room, your id (with its server) in `allowed_users`, the room in \
 `allowed_rooms` if that is set? With `mention_only` rooms of more than two \

@@ -36,7 +36,7 @@ class Signs:
 
     async def react(self, recipient: str, own_id: str, emoji: str) -> None:
         event_id = parse_id(own_id)
-        if event_id is None:
+        if event_id is None or not self._api.is_calm():
             return
         try:
             room_id = await self._find(recipient)
@@ -55,7 +55,7 @@ class Signs:
     async def remove_reaction(self, recipient: str, own_id: str, emoji: str
                               ) -> None:
         event_id = parse_id(own_id)
-        if event_id is None:
+        if event_id is None or not self._api.is_calm():
             return
         try:
             room_id = await self._find(recipient)

@@ -12,8 +12,8 @@ younger than the last sync.
 import asyncio
 import json
 import secrets
-from collections.abc import Coroutine
-from typing import Any
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, TypeVar
 
 from claw.channels.connection import Connection, put_all
 from claw.channels.matrix.api import MatrixApi, MatrixRefusedError, Me
@@ -48,6 +48,8 @@ from claw.core.errors import (
     describe,
 )
 from claw.core.log import Log
+
+T = TypeVar("T")
 
 TIMELINE = 50  # events of a room that one sync gives
 CREATE = "m.room.create"
@@ -100,9 +102,9 @@ class Syncer:
         """Receive until cancelled. Raises AuthError and what `put`
         raises; a server that can't be reached is asked again."""
         self.link.begin(inbox)
-        me = await self._identify()
+        me = await self._insist(self._api.me)
         self._intake.door.open_pairing()
-        await self._encryption.resume()
+        await self._insist(self._encryption.resume)
         self.invites.resume()
         try:
             while True:
@@ -112,15 +114,16 @@ class Syncer:
                 task.cancel()
             await asyncio.gather(*self._errands, return_exceptions=True)
 
-    async def _identify(self) -> Me:
+    async def _insist(self, ask: Callable[[], Awaitable[T]]) -> T:
+        """What a call gives, once the server can be reached."""
         while True:
             try:
-                me = await self._api.me()
+                found = await ask()
             except UnavailableError as error:
                 await self.link.wait_out(error)
             else:
                 self.link.forget_failures()
-                return me
+                return found
 
     async def once(self, inbox: Inbox, me: Me) -> None:
         """One call and what it brought."""
@@ -129,13 +132,14 @@ class Syncer:
         try:
             await self._find_listed()
             body = await self._ask(since, mark)
-            self.link.recover()
+            self.link.heard()
             after = text(body, "next_batch")
             if not after:
                 raise UnavailableError("Matrix answered sync without a token")
             await self._encryption.take(body)
             await self._take(body, since, me, inbox)
             await self._take_waiting(inbox)
+            self.link.recover()
         except UnavailableError as error:
             await self.link.wait_out(error)
             return
@@ -275,10 +279,11 @@ class Syncer:
         error = missing()
         self._log("encryption_missing", room=room_id, error=error.message,
                   hint=error.hint)
-        await self._api.cosmetic(
+        told = await self._api.cosmetic(
             "PUT", "rooms", room_id, "send", MESSAGE, secrets.token_hex(16),
             body=make_content({"body": MISSING}, "m.notice"), room=room_id)
-        self._marks.set(mark, "1")
+        if isinstance(told, dict):
+            self._marks.set(mark, "1")
 
     def _read(self, raw: Any) -> Event | None:
         try:

@@ -17,7 +17,7 @@ from claw.channels.matrix.machine import (
     unlock_file,
 )
 from claw.core.channel import SendMessage
-from claw.core.errors import MissingPartError, UnavailableError
+from claw.core.errors import MissingPartError, StorageError, UnavailableError
 from claw.testing.fake_matrix import ALICE, BOT, ROOM
 
 BOB = "@bob:fake"
@@ -98,15 +98,14 @@ def test_both_read_each_other_and_the_server_neither(
         async with stage() as (channel, phone):
             phone.say("hello")
             await platform.until(lambda: account.inbox.messages)
-            await channel.send(SendMessage("**hi**", ROOM))
-            assert phone.read() == ["hi"]
+            await channel.send(SendMessage("**a secret**", ROOM))
+            assert phone.read() == ["a secret"]
 
     run(work)
 
     assert account.inbox.contents == ["hello"]
     assert platform.messages() == []
-    assert "hi" not in json.dumps([e["content"].get("ciphertext")
-                                   for _, e in platform.sends()])
+    assert "secret" not in json.dumps(platform.sends())
 
 
 def test_a_thread_and_our_key_stay_readable(account, platform, stage):
@@ -272,6 +271,17 @@ def test_two_processes_do_not_share_the_keys(tmp_path):
         Machine(tmp_path, Me(BOT, "D"))
     first.close()
     Machine(tmp_path, Me(BOT, "D")).close()
+
+
+def test_a_store_that_can_not_be_read_says_what_to_do(tmp_path):
+    Machine(tmp_path, Me(BOT, "D")).close()
+    store = next(tmp_path.glob("*.db"))
+    store.write_bytes(b"no database" * 1000)
+
+    with pytest.raises(StorageError) as caught:
+        Machine(tmp_path, Me(BOT, "D"))
+
+    assert "log in for a new token" in caught.value.hint
 
 
 def test_the_store_is_private(account, platform, stage):

@@ -356,6 +356,23 @@ def test_an_edit_is_reacted_to_where_people_see_it(account, platform):
     assert platform.reactions(event) == ["👀"]
 
 
+def test_after_a_limit_reactions_leave_the_way_to_answers(
+        account, platform):
+    event = platform.post("hello")
+
+    async def work(channel):
+        platform.fault("send", "429", 1, retry_after=1)
+        await channel.send(SendMessage("one", ROOM))
+        await channel.add_reaction(ROOM, f"matrix_{event}", "👀")
+        assert platform.reactions(event) == []
+        account.now += 61
+        await channel.add_reaction(ROOM, f"matrix_{event}", "👀")
+
+    account.does(work)
+
+    assert platform.reactions(event) == ["👀"]
+
+
 def test_typing_is_shown_and_ended(account, platform):
     async def work(channel):
         await channel.start_typing(ROOM)
