@@ -86,6 +86,7 @@ class FakeIrc:
         self.most_lines: int | None = None  # then the bot is killed
         self.fault = ""
         self.frozen = False
+        self.silent = False  # all is done, and nothing answered
         self.ghosts = True  # a nick goes to the latest connection of a bot
         self.everything: list[Said] = []
         self.received: list[str] = []  # lines of all clients
@@ -263,6 +264,8 @@ class FakeIrc:
         self._drop(client)
 
     def _send(self, client: _Client, line: str) -> None:
+        if self.silent:
+            return
         with suppress(OSError, RuntimeError):
             client.writer.write(line.encode("utf-8", "surrogatepass")
                                 + b"\r\n")

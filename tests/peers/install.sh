@@ -11,6 +11,8 @@
 #   llmock/         llmock (needs pip)
 #   playwright/     Playwright (needs pip); a Chromium comes from apt, where
 #                   this runs as root and none is installed
+#   (apt)           InspIRCd, atheme-services and ngIRCd, where this runs as
+#                   root
 #   mcp/            the MCP reference servers time, git and fetch, a venv of
 #                   its own: they need an older `mcp` (needs venv)
 #   litellm/        the LiteLLM proxy, a venv of its own (needs venv)
@@ -62,6 +64,16 @@ if ! command -v chromium >/dev/null 2>&1 &&
     { [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1 &&
         apt-get install -y -q chromium >/dev/null; } ||
         echo "install.sh: no Chromium, and none could be installed" >&2
+fi
+
+if ! command -v ngircd >/dev/null 2>&1 && [ ! -x /usr/sbin/ngircd ]; then
+    { [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1 &&
+        apt-get install -y -q inspircd atheme-services ngircd >/dev/null; } ||
+        echo "install.sh: the IRC servers could not be installed" >&2
+    # The tests start their own.
+    for service in inspircd atheme-services ngircd; do
+        service "$service" stop >/dev/null 2>&1
+    done
 fi
 
 if [ -x "${1:-}/bin/claw" ]; then
