@@ -40,6 +40,8 @@ _SERVICES = frozenset({
     "saslserv", "infoserv", "global", "gameserv", "helpserv", "groupserv",
     "statserv", "alis"})
 _BOT_TAGS = ("bot", "draft/bot", "inspircd.org/bot")
+# IRC clients keep what begins with "/" to themselves.
+_BANG = re.compile(r"!(?=[a-z]+\b)")
 _NAME_SIGNS = r"\w\[\]\\`^{}|-"
 _LOG_IN = ("I can't tell who you are: anybody can take a nick. Log in to your "
            "account (see /msg NickServ HELP IDENTIFY) and write again.")
@@ -80,10 +82,11 @@ class Intake:
                 self._answer_ctcp(session, line.nick, *ctcp)
             return None
         text = strip_formats(ctcp[1] if ctcp else line.param(1)).strip()
-        if not private:
-            text, named = read_mention(text, session.nick, session.fold)
-            if self._settings.mention_only and not named:
-                return None
+        text, named = read_mention(text, session.nick, session.fold)
+        if self._settings.mention_only and not named and not private:
+            return None
+        if _BANG.match(text):
+            text = "/" + text[1:]
         if not text:
             return None
         who = await self._people.identify(session, line)
@@ -116,6 +119,7 @@ class Intake:
         in is whoever takes it next."""
         if who.is_known:
             answer = await self.door.answer(who.id, who.people[0], text)
+            answer = answer and answer.replace("/bind", "!bind")
         elif self._unknown.is_due(who.id):
             answer = _LOG_IN if self._settings.show_hint_to_strangers else None
         else:

@@ -225,8 +225,10 @@ class Session:
         waited = {self.fold(entry.split()[0]) for entry in entries}
 
         def is_last(line: Line) -> bool:
-            if line.command in ("366", *_NOT_JOINED):
+            if line.command in _NOT_JOINED:
                 waited.discard(self.fold(line.param(1)))
+            elif line.command == "JOIN" and self.is_ours(line):
+                waited.discard(self.fold(line.param(0)))
             return not waited
 
         await self.ask(write_join(*entries), ends=is_last)

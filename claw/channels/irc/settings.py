@@ -91,11 +91,14 @@ network has no accounts at all an entry is a nick, and whoever takes it first \
 is you: use such a network only if all of its users may use the bot. \
 `account:NAME` is never a nick; `nick:NAME` is one everywhere, at your own \
 risk. Once claw has seen that a network has accounts it stays with that. With \
-an empty list `claw listen` logs a code: send `/bind CODE` to the bot in \
+an empty list `claw listen` logs a code: send `!bind CODE` to the bot in \
 private, logged in.
 
 **Answers** to a private message go to whoever is logged in as the same \
 account then, not to whoever has the nick by now; nobody there: they wait.
+
+**Commands** begin with `!` (`!stop`, `!new`, `!approve ID`): IRC clients \
+keep what begins with `/` to themselves.
 
 **What IRC can't do.** Most networks keep nothing while the bot is away: \
 what is said meanwhile is lost. Where the server has `chathistory` claw reads \

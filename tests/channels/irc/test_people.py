@@ -112,7 +112,7 @@ def test_pairing_needs_an_account(bot):
         bot.server.say(f"/bind {code}", nick="mallory")
         await until(lambda: any(to == "mallory" for to, _ in bot.said))
         assert bot.remembered == []
-        bot.server.say(f"/bind {code}", nick="al")
+        bot.server.say(f"!bind {code}", nick="al")
         await until(lambda: any(to == "al" for to, _ in bot.said))
         bot.server.say("hello", nick="al")
         return await bot.hears()
@@ -258,6 +258,19 @@ def test_what_is_said_to_operators_is_answered_to_them(bot):
         return message.reply_target
 
     assert run(bot, work, channels=("#a",)) == "@#a"
+
+
+@pytest.mark.parametrize(("said", "heard"), [
+    ("!stop", "/stop"), ("claw: !approve abc", "/approve abc"),
+    ("claw: /new", "/new"), ("!", "!"), ("!!", "!!"), ("!1", "!1"),
+    ("wait!stop", "wait!stop")])
+def test_a_command_begins_with_a_bang(bot, said, heard):
+    """IRC clients keep what begins with a slash."""
+    async def work():
+        bot.server.say(said)
+        return [m.content for m in await bot.hears()]
+
+    assert run(bot, work) == [heard]
 
 
 def test_any_line_of_a_server_is_survived(bot):
