@@ -193,7 +193,6 @@ hardware: *
 
 # Keys of claw for platforms that it lacks.
 PLANNED = """
-channels_config.irc: use_tls
 channels_config.mqtt: broker_url client_id topics qos username password
 channels_config.mqtt: use_tls keep_alive_secs allowed_users
 """

@@ -34,6 +34,7 @@ from claw.core.errors import ClawError
 from claw.version import __version__
 
 CTCP_S = 10.0
+HINT_S = 10.0  # between hints to all strangers together
 _TABLE = "channels_config.irc"
 _SERVICES = frozenset({
     "nickserv", "chanserv", "memoserv", "operserv", "hostserv", "botserv",
@@ -63,7 +64,7 @@ class Intake:
         self._now = now
         self._told = Hints(clock)
         self._unknown = Hints(clock)
-        self._ctcp_at = float("-inf")
+        self._ctcp_at = self._hint_at = float("-inf")
 
     async def read(self, session: Session, line: Line, own_id: str,
                    inbox: Inbox, send: "Send") -> ChannelMessage | None:
@@ -117,6 +118,10 @@ class Intake:
                                inbox: Inbox, send: "Send") -> None:
         """Pairing is for whom the network vouches for: a nick that is let
         in is whoever takes it next."""
+        if read_code(text) is None:
+            if self._clock() - self._hint_at < HINT_S:
+                return  # nicks are free: hints must not crowd out answers
+            self._hint_at = self._clock()
         if who.is_known:
             answer = await self.door.answer(who.id, who.people[0], text)
             answer = answer and answer.replace("/bind", "!bind")

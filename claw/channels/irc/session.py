@@ -107,6 +107,7 @@ class Session:
         self._identified: asyncio.Future[bool] = self._make_future()
         self._told: asyncio.Future[bool] = self._make_future()
         self._address = ""  # ours, user@host as others see it
+        self._kicks = 0
         self.support: dict[str, str] = {}
         self.joined: set[str] = set()
         self.is_identified = False
@@ -421,7 +422,9 @@ class Session:
             self.joined.discard(self.fold(line.param(0)))
             self._log("kicked", channel=line.param(0), by=line.nick,
                       why=strip_formats(line.last)[:200])
-            self._rejoin(line.param(0), REJOIN_S)
+            self._kicks += 1
+            self._rejoin(line.param(0),
+                         REJOIN_S * 4 ** min(self._kicks - 1, 3))
 
     def _note_refusal(self, line: Line) -> None:
         if self.find_entry(line.param(1)) \

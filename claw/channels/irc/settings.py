@@ -81,6 +81,9 @@ person, with NickServ: `/msg NickServ REGISTER PASSWORD EMAIL`.
    A channel with a key is written `"#mine KEY"`. For a server without TLS \
 set `use_tls` to false and `port` to 6667; for a certificate of your own set \
 `SSL_CERT_FILE`, or `verify_tls` to false.
+   Where there is no SASL set `nickserv_password` in place of \
+`sasl_password`; SASL is safer, as a message to NickServ can reach somebody \
+else while services are away.
 3. `claw channel doctor irc` connects, logs in and says what is wrong.
 
 **Who is let in.** Anybody can take a nick, so a nick is no identity. Where \

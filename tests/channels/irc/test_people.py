@@ -140,6 +140,37 @@ def test_strangers_are_told_once_and_in_channels_never(bot):
     assert len([t for _, t in bot.said if "not allowed" in t]) == 1
 
 
+def test_many_nicks_get_no_crowd_of_hints(bot):
+    bot.server.people |= {f"m{n}": f"m{n}" for n in range(20)}
+
+    async def work():
+        for n in range(20):
+            bot.server.say("hi", nick=f"m{n}")
+        bot.server.say("hello")
+        await bot.hears()
+
+    run(bot, work)
+
+    assert {to for to, _ in bot.said} == {"m0"}
+
+
+def test_whois_is_not_asked_for_each_line(tmp_path):
+    with FakeIrc(NO_TAGS) as server:
+        server.people = {"alice": "alice", "mallory": ""}
+        bot = Bot(server, tmp_path)
+
+        async def work():
+            for _ in range(5):
+                server.say("hi", nick="mallory")
+                server.say("hello", nick="alice")
+            await bot.hears(5)
+
+        run(bot, work)
+
+        asked = [line for line in server.received if "WHOIS" in line]
+        assert sorted(asked) == ["WHOIS alice", "WHOIS mallory"]
+
+
 def test_an_answer_goes_to_the_account_whatever_its_nick(bot):
     bot.server.people = {"al": "alice"}
 
