@@ -493,10 +493,8 @@ class FakeIrc:
         command, target = line.param(0), line.param(1)
         batch = f"b{next(self._numbers)}"
         if command == "TARGETS":
-            since = target.removeprefix("timestamp=")
-            talks = dict.fromkeys(
-                s.nick for s in self.everything
-                if s.target == client.nick and s.time > since)
+            talks = self._find_talks(client,
+                                     target.removeprefix("timestamp="))
             self._send(client, f":{NAME} BATCH +{batch} "
                                "draft/chathistory-targets")
             for nick in talks:
@@ -517,6 +515,11 @@ class FakeIrc:
                     client, said, f"{said.nick}!u@{said.nick}.example",
                     batch=batch))
         self._send(client, f":{NAME} BATCH -{batch}")
+
+    def _find_talks(self, client: _Client, since: str) -> list[str]:
+        return list(dict.fromkeys(
+            s.nick for s in self.everything
+            if s.target == client.nick and s.time > since))
 
     def _is_in(self, client: _Client, said: Said, target: str) -> bool:
         if target.startswith("#"):

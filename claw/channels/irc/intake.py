@@ -19,7 +19,7 @@ from claw.channels.irc.line import (
     write_ctcp,
 )
 from claw.channels.irc.outgoing import make_parts
-from claw.channels.irc.people import People, Who, read_entries
+from claw.channels.irc.people import People, Who, name, read_entries
 from claw.channels.irc.session import Session
 from claw.channels.irc.settings import IrcSettings
 from claw.core.abilities import TakesReplies
@@ -74,9 +74,7 @@ class Intake:
         if _is_machine(session, line):
             return None
         target = line.param(0)
-        private = session.fold(target) == session.fold(session.nick)
-        if not private and not session.is_channel(target.lstrip("@+%~")):
-            return None
+        private = not session.is_channel(target.lstrip("@+%~"))
         ctcp = read_ctcp(line.param(1))
         if ctcp is not None and ctcp[0] != "ACTION":
             if private:
@@ -160,8 +158,12 @@ async def _reply(text: str, who: Who, own_id: str, inbox: Inbox,
 
 
 def _is_machine(session: Session, line: Line) -> bool:
-    """Servers, services and bots: two of these would talk for ever."""
-    return ("!" not in line.source or session.is_ours(line)
+    """Servers, services, bots, ourselves under another nick: two of these
+    would talk for ever."""
+    source, account = line.source, name(line.tags.get("account", ""))
+    return (("." in source and "!" not in source) or not source
+            or session.is_ours(line)
+            or (account != "" and account == name(session.account))
             or line.nick.lower() in _SERVICES
             or any(tag in line.tags for tag in _BOT_TAGS))
 
@@ -177,7 +179,7 @@ def read_mention(text: str, nick: str, fold: Callable[[str], str]
                  ) -> tuple[str, bool]:
     """A text without our name in front of it, and whether it names us."""
     told, own = fold(text), re.escape(fold(nick))
-    head = re.match(rf"@?{own}(?:[:,]\s*|\s+(?=/))", told) \
+    head = re.match(rf"@?{own}(?:[:,]\s*|\s+(?=[/!]))", told) \
         or re.match(rf"@{own}(?![{_NAME_SIGNS}])[:,]?\s*", told) \
         or re.fullmatch(own, told)
     if head:

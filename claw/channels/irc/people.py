@@ -77,21 +77,27 @@ class People:
         nick = name(line.nick)
         if not self.has_accounts(session):
             return Who(nick, line.nick, (nick, NICK + nick), True)
-        account = name(line.tags.get("account", "")
-                       if "account-tag" in session.caps
-                       else await self._look_up(session, line))
+        account = (line.tags.get("account", "")
+                   if "account-tag" in session.caps
+                   else await self._look_up(session, line))
+        if account is None:
+            return Who(nick, line.nick, (nick, NICK + nick), True)
+        account = name(account)
         if not account or account == "*":
             return Who(NICK + nick, line.nick, (NICK + nick,), False)
         self._remember(account, nick)
         return Who(ACCOUNT + account, line.nick,
                    (ACCOUNT + account, account, NICK + nick), True)
 
-    async def _look_up(self, session: Session, line: Line) -> str:
-        """The account of who has the nick now, if that is who wrote."""
+    async def _look_up(self, session: Session, line: Line) -> str | None:
+        """The account of who has the nick now, if that is who wrote; None
+        where the server has no way to tell."""
         until, account = self._accounts.get(line.source, (0.0, ""))
         if self._clock() < until:
             return account
         who = await session.whois(line.nick)
+        if not who.works and not session.shows_accounts:
+            return None
         is_same = who.address == line.source.partition("!")[2]
         account = who.account if is_same else ""
         if len(self._accounts) >= _MOST:

@@ -35,6 +35,8 @@ _HOST_BYTES = 63
 _USER_BYTES = 11
 _NOT_JOINED = ("403", "405", "437", "471", "473", "474", "475", "476", "477",
                "480", "489")
+# Of an answer to WHOIS, and why there is none now.
+_WHOIS = ("263", "311", "318", "330", "401", "402")
 _KNOWN = re.compile("identified|logged in|accepted|recogni[sz]ed", re.I)
 _UNKNOWN = re.compile("incorrect|invalid|wrong|denied|not registered"
                       "|isn't registered|not a registered", re.I)
@@ -53,11 +55,12 @@ class Patience(Value):
 
 
 class Whois(Value):
-    """Who a nick is: `account` "" where he is not logged in."""
+    """Who a nick is: `account` "" where he is not logged in, `address`
+    user@host. Not `works`: the server knows nothing of such questions."""
 
     account: str = ""
-    address: str = ""  # user@host
-    is_bot: bool = False
+    address: str = ""
+    works: bool = True
 
 
 class _Question:
@@ -134,8 +137,18 @@ class Session:
         return self._start.refused
 
     @property
+    def account(self) -> str:
+        """Ours; "" where we are not logged in."""
+        return self._start.account
+
+    @property
     def has_accounts(self) -> bool:
         """Whether this server shows that its network has accounts."""
+        return self.shows_accounts or "sasl" in self._start.offered
+
+    @property
+    def shows_accounts(self) -> bool:
+        """Whether this server can say who is logged in."""
         return not ACCOUNT_CAPS.isdisjoint(self._start.offered)
 
     @property
@@ -289,14 +302,14 @@ class Session:
         """Who has a nick; an address of "" where nobody has it."""
         key = self.fold(nick)
         lines = await self.ask(
-            write_line("WHOIS", nick), takes=lambda line: line.command in (
-                "311", "330", "335") and self.fold(line.param(1)) == key)
-        known = {line.command: line for line in lines}
+            write_line("WHOIS", nick),
+            takes=lambda line: line.command in _WHOIS)
+        known = {line.command: line for line in lines
+                 if self.fold(line.param(1)) == key}
         who, account = known.get("311"), known.get("330")
-        return Whois(
-            account.param(2) if account else "",
-            f"{who.param(2)}@{who.param(3)}" if who else "",
-            "335" in known)
+        return Whois(account.param(2) if account else "",
+                     f"{who.param(2)}@{who.param(3)}" if who else "",
+                     bool(lines))
 
     def post(self, line: bytes) -> None:
         """A line that nobody waits for, where there is room for it."""
@@ -394,6 +407,7 @@ class Session:
             self._told.set_result(True)
 
     def _take_login(self, line: Line) -> None:
+        self._start.account = line.param(2)
         self._end_identify(True)
 
     def _take_nick(self, line: Line) -> None:

@@ -68,8 +68,8 @@ class IrcSettings(AccessSettings, frozen=True, kw_only=True):
 
 
 SETUP = """\
-1. Choose a network and a nick. On most networks register it first, as a \
-person, with NickServ: `/msg NickServ REGISTER PASSWORD EMAIL`.
+1. Choose a network and a nick. On most networks register it first, as an \
+account of its own, with NickServ: `/msg NickServ REGISTER PASSWORD EMAIL`.
 2. Tell claw:
 
        claw config set channels_config.irc.server irc.example.org

@@ -104,6 +104,34 @@ def test_an_account_entry_is_no_nick_where_there_are_no_accounts(plain_bot):
                allowed_users=("account:alice",)) == []
 
 
+@pytest.mark.parametrize(("whois", "comes"), [(None, True), ("263", False)])
+def test_where_nobody_can_tell_accounts_a_nick_is_what_there_is(
+        tmp_path, whois, comes):
+    """A server with a login for us, and no way to ask who others are; one
+    that only will not say it now is another matter."""
+    with FakeIrc(("sasl", "message-tags")) as server:
+        bot = Bot(server, tmp_path)
+        server._on_whois = lambda client, line: whois and server._reply(
+            client, whois, "WHOIS :try again")
+
+        async def work():
+            server.say("hello")
+            await asyncio.sleep(0.2)
+            return [m.sender for m in bot.inbox.messages]
+
+        assert run(bot, work) == (["alice"] if comes else [])
+
+
+def test_our_own_words_under_another_nick_are_not_for_us(bot):
+    async def work():
+        bot.server.raw("@account=claw :claw_!u@h PRIVMSG #a :an answer")
+        bot.server.say("hello", to="#a")
+        return [m.content for m in await bot.hears()]
+
+    assert run(bot, work, channels=("#a",),
+               allowed_users=("*", "alice")) == ["<alice> hello"]
+
+
 def test_pairing_needs_an_account(bot):
     bot.server.people = {"al": "al", "mallory": ""}
 
