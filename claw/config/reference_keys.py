@@ -188,5 +188,4 @@ hardware: *
 
 # Keys of claw for platforms that it lacks.
 PLANNED = """
-channels_config.irc: use_tls
 """

@@ -86,6 +86,7 @@ class FakeIrc:
         self.most_lines: int | None = None  # then the bot is killed
         self.fault = ""
         self.frozen = False
+        self.silent = False  # all is done, and nothing answered
         self.ghosts = True  # a nick goes to the latest connection of a bot
         self.everything: list[Said] = []
         self.received: list[str] = []  # lines of all clients
@@ -263,6 +264,8 @@ class FakeIrc:
         self._drop(client)
 
     def _send(self, client: _Client, line: str) -> None:
+        if self.silent:
+            return
         with suppress(OSError, RuntimeError):
             client.writer.write(line.encode("utf-8", "surrogatepass")
                                 + b"\r\n")
@@ -490,10 +493,8 @@ class FakeIrc:
         command, target = line.param(0), line.param(1)
         batch = f"b{next(self._numbers)}"
         if command == "TARGETS":
-            since = target.removeprefix("timestamp=")
-            talks = dict.fromkeys(
-                s.nick for s in self.everything
-                if s.target == client.nick and s.time > since)
+            talks = self._find_talks(client,
+                                     target.removeprefix("timestamp="))
             self._send(client, f":{NAME} BATCH +{batch} "
                                "draft/chathistory-targets")
             for nick in talks:
@@ -514,6 +515,11 @@ class FakeIrc:
                     client, said, f"{said.nick}!u@{said.nick}.example",
                     batch=batch))
         self._send(client, f":{NAME} BATCH -{batch}")
+
+    def _find_talks(self, client: _Client, since: str) -> list[str]:
+        return list(dict.fromkeys(
+            s.nick for s in self.everything
+            if s.target == client.nick and s.time > since))
 
     def _is_in(self, client: _Client, said: Said, target: str) -> bool:
         if target.startswith("#"):

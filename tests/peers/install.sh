@@ -16,6 +16,8 @@
 #                   this runs as root and none is installed
 #   mosquitto       comes from apt, where this runs as root (its service is
 #                   not used)
+#   (apt)           InspIRCd, atheme-services and ngIRCd, where this runs as
+#                   root
 #   mcp/            the MCP reference servers time, git and fetch, a venv of
 #                   its own: they need an older `mcp` (needs venv)
 #   synapse/        the Synapse homeserver, a venv of its own (needs venv)
@@ -85,6 +87,14 @@ if ! command -v mosquitto >/dev/null 2>&1 && [ ! -x /usr/sbin/mosquitto ]; then
         apt-get install -y -q --no-install-recommends mosquitto >/dev/null; } ||
         echo "install.sh: mosquitto could not be installed" >&2
     systemctl disable --now mosquitto >/dev/null 2>&1
+if ! command -v ngircd >/dev/null 2>&1 && [ ! -x /usr/sbin/ngircd ]; then
+    { [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1 &&
+        apt-get install -y -q inspircd atheme-services ngircd >/dev/null; } ||
+        echo "install.sh: the IRC servers could not be installed" >&2
+    # The tests start their own.
+    for service in inspircd atheme-services ngircd; do
+        service "$service" stop >/dev/null 2>&1
+    done
 fi
 
 if [ -x "${1:-}/bin/claw" ]; then

@@ -257,6 +257,7 @@ class Person:
                 return line
 
     def close(self):
+        self._file.close()
         self._socket.close()
 
 

@@ -125,14 +125,13 @@ come slowly: give the answer in one to five lines.
                                     tags={"+typing": state}))
 
     async def health_check(self) -> bool:
+        """Whether there is a connection, or one can be made; that it is
+        still one its own pings tell."""
         from asyncio import timeout
         with suppress(TimeoutError):
             async with timeout(HEALTH_S):
-                return await works(self._ask())
+                return await works(self._client.get())
         return False
-
-    async def _ask(self) -> None:
-        await (await self._client.get()).ask()
 
     async def diagnose(self) -> list[Finding]:
         from claw.channels.irc.diagnose import diagnose

@@ -19,7 +19,7 @@ from claw.channels.irc.line import (
     write_ctcp,
 )
 from claw.channels.irc.outgoing import make_parts
-from claw.channels.irc.people import People, Who, read_entries
+from claw.channels.irc.people import People, Who, name, read_entries
 from claw.channels.irc.session import Session
 from claw.channels.irc.settings import IrcSettings
 from claw.core.abilities import TakesReplies
@@ -34,12 +34,15 @@ from claw.core.errors import ClawError
 from claw.version import __version__
 
 CTCP_S = 10.0
+HINT_S = 10.0  # between hints to all strangers together
 _TABLE = "channels_config.irc"
 _SERVICES = frozenset({
     "nickserv", "chanserv", "memoserv", "operserv", "hostserv", "botserv",
     "saslserv", "infoserv", "global", "gameserv", "helpserv", "groupserv",
     "statserv", "alis"})
 _BOT_TAGS = ("bot", "draft/bot", "inspircd.org/bot")
+# IRC clients keep what begins with "/" to themselves.
+_BANG = re.compile(r"!(?=[a-z]+\b)")
 _NAME_SIGNS = r"\w\[\]\\`^{}|-"
 _LOG_IN = ("I can't tell who you are: anybody can take a nick. Log in to your "
            "account (see /msg NickServ HELP IDENTIFY) and write again.")
@@ -61,7 +64,7 @@ class Intake:
         self._now = now
         self._told = Hints(clock)
         self._unknown = Hints(clock)
-        self._ctcp_at = float("-inf")
+        self._ctcp_at = self._hint_at = float("-inf")
 
     async def read(self, session: Session, line: Line, own_id: str,
                    inbox: Inbox, send: "Send") -> ChannelMessage | None:
@@ -71,19 +74,18 @@ class Intake:
         if _is_machine(session, line):
             return None
         target = line.param(0)
-        private = session.fold(target) == session.fold(session.nick)
-        if not private and not session.is_channel(target.lstrip("@+%~")):
-            return None
+        private = not session.is_channel(target.lstrip("@+%~"))
         ctcp = read_ctcp(line.param(1))
         if ctcp is not None and ctcp[0] != "ACTION":
             if private:
                 self._answer_ctcp(session, line.nick, *ctcp)
             return None
         text = strip_formats(ctcp[1] if ctcp else line.param(1)).strip()
-        if not private:
-            text, named = read_mention(text, session.nick, session.fold)
-            if self._settings.mention_only and not named:
-                return None
+        text, named = read_mention(text, session.nick, session.fold)
+        if self._settings.mention_only and not named and not private:
+            return None
+        if _BANG.match(text):
+            text = "/" + text[1:]
         if not text:
             return None
         who = await self._people.identify(session, line)
@@ -114,8 +116,13 @@ class Intake:
                                inbox: Inbox, send: "Send") -> None:
         """Pairing is for whom the network vouches for: a nick that is let
         in is whoever takes it next."""
+        if read_code(text) is None:
+            if self._clock() - self._hint_at < HINT_S:
+                return  # nicks are free: hints must not crowd out answers
+            self._hint_at = self._clock()
         if who.is_known:
             answer = await self.door.answer(who.id, who.people[0], text)
+            answer = answer and answer.replace("/bind", "!bind")
         elif self._unknown.is_due(who.id):
             answer = _LOG_IN if self._settings.show_hint_to_strangers else None
         else:
@@ -151,8 +158,12 @@ async def _reply(text: str, who: Who, own_id: str, inbox: Inbox,
 
 
 def _is_machine(session: Session, line: Line) -> bool:
-    """Servers, services and bots: two of these would talk for ever."""
-    return ("!" not in line.source or session.is_ours(line)
+    """Servers, services, bots, ourselves under another nick: two of these
+    would talk for ever."""
+    source, account = line.source, name(line.tags.get("account", ""))
+    return (("." in source and "!" not in source) or not source
+            or session.is_ours(line)
+            or (account != "" and account == name(session.account))
             or line.nick.lower() in _SERVICES
             or any(tag in line.tags for tag in _BOT_TAGS))
 
@@ -168,7 +179,7 @@ def read_mention(text: str, nick: str, fold: Callable[[str], str]
                  ) -> tuple[str, bool]:
     """A text without our name in front of it, and whether it names us."""
     told, own = fold(text), re.escape(fold(nick))
-    head = re.match(rf"@?{own}(?:[:,]\s*|\s+(?=/))", told) \
+    head = re.match(rf"@?{own}(?:[:,]\s*|\s+(?=[/!]))", told) \
         or re.match(rf"@{own}(?![{_NAME_SIGNS}])[:,]?\s*", told) \
         or re.fullmatch(own, told)
     if head:

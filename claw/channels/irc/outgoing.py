@@ -33,6 +33,8 @@ LINE_BYTES = 512 - 2 - 30 - 11 - 63 - 13 - 64 - NOTE_BYTES
 _REFUSED = ("401", "402", "403", "404", "407", "411", "412", "413", "414",
             "415", "416", "417", "447", "461", "477", "482", "486", "487",
             "488", "489", "492", "494", "531", "716")
+# IRC clients keep what begins with "/" to themselves (see intake.py).
+_COMMAND = re.compile(r"(?<![^\s(])/(?=[a-z]+ )")
 _SLOWLY = ("263", "439")
 _WAIT_S = 30.0
 
@@ -44,6 +46,9 @@ def make_parts(message: SendMessage) -> list[Part]:
     named = [(m.kind, m.target) for m in markers]
     named += [("document", file.file_name or file.path)
               for file in message.attachments]
+    if message.buttons:  # the last line says what can be written instead
+        above, end, last = text.rpartition("\n")
+        text = above + end + _COMMAND.sub("!", last)
     lines = [*_lines(text), *(_describe(kind, target)
                               for kind, target in named)]
     if message.links is not None:

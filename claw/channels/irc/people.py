@@ -21,7 +21,9 @@ from claw.core.errors import RequestRefusedError, UnavailableError
 from claw.core.value import Value
 
 ACCOUNT, NICK = "account:", "nick:"
-_FRESH_S = 30.0
+# How long the answer about an address holds; who is not logged in may be in
+# a moment, but must not keep us asking.
+_FRESH_S, _UNKNOWN_S = 30.0, 5.0
 _SEEN_S = 10.0  # an answer of many lines asks not for each
 _MOST = 1_000
 
@@ -75,27 +77,34 @@ class People:
         nick = name(line.nick)
         if not self.has_accounts(session):
             return Who(nick, line.nick, (nick, NICK + nick), True)
-        account = name(line.tags.get("account", "")
-                       if "account-tag" in session.caps
-                       else await self._look_up(session, line))
+        account = (line.tags.get("account", "")
+                   if "account-tag" in session.caps
+                   else await self._look_up(session, line))
+        if account is None:
+            return Who(nick, line.nick, (nick, NICK + nick), True)
+        account = name(account)
         if not account or account == "*":
             return Who(NICK + nick, line.nick, (NICK + nick,), False)
         self._remember(account, nick)
         return Who(ACCOUNT + account, line.nick,
                    (ACCOUNT + account, account, NICK + nick), True)
 
-    async def _look_up(self, session: Session, line: Line) -> str:
-        """The account of who has the nick now, if that is who wrote."""
-        at, account = self._accounts.get(line.source, (0.0, ""))
-        if account and self._clock() - at < _FRESH_S:
+    async def _look_up(self, session: Session, line: Line) -> str | None:
+        """The account of who has the nick now, if that is who wrote; None
+        where the server has no way to tell."""
+        until, account = self._accounts.get(line.source, (0.0, ""))
+        if self._clock() < until:
             return account
         who = await session.whois(line.nick)
-        if who.address != line.source.partition("!")[2]:
-            return ""
+        if not who.works and not session.shows_accounts:
+            return None
+        is_same = who.address == line.source.partition("!")[2]
+        account = who.account if is_same else ""
         if len(self._accounts) >= _MOST:
             self._accounts.clear()
-        self._accounts[line.source] = (self._clock(), who.account)
-        return who.account
+        self._accounts[line.source] = (self._clock() + (
+            _FRESH_S if account else _UNKNOWN_S), account)
+        return account
 
     # -- the other way
 

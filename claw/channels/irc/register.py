@@ -26,9 +26,9 @@ from claw.net.errors import scrub
 
 WANTED = ("message-tags", "server-time", "echo-message", "account-tag",
           "batch", "draft/chathistory", "cap-notify")
-# What a network with accounts has; `sasl` goes while services are away.
-ACCOUNT_CAPS = frozenset({"account-tag", "account-notify", "extended-join",
-                          "sasl"})
+# What a server has that can say who is logged in. (`sasl` says that there
+# are accounts too, and goes while services are away.)
+ACCOUNT_CAPS = frozenset({"account-tag", "account-notify", "extended-join"})
 _CHUNK = 400
 _MOST_NICKS = 20
 _NICK_TAKEN = ("432", "433", "436", "437")
@@ -57,6 +57,7 @@ class Registration:
         self.caps: set[str] = set()
         self.nick = settings.nickname
         self.logged_in = False
+        self.account = ""
         self.refused = ""  # why the login failed
         self.welcomed = False
 
@@ -92,6 +93,8 @@ class Registration:
         elif line.command == "AUTHENTICATE":
             if line.last == "+" and self._authenticates:
                 self._authenticate()
+        elif line.command == "900":
+            self.account = line.param(2)
         elif line.command == "903":
             self.logged_in = True
             self._end_sasl()

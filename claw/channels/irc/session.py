@@ -35,6 +35,8 @@ _HOST_BYTES = 63
 _USER_BYTES = 11
 _NOT_JOINED = ("403", "405", "437", "471", "473", "474", "475", "476", "477",
                "480", "489")
+# Of an answer to WHOIS, and why there is none now.
+_WHOIS = ("263", "311", "318", "330", "401", "402")
 _KNOWN = re.compile("identified|logged in|accepted|recogni[sz]ed", re.I)
 _UNKNOWN = re.compile("incorrect|invalid|wrong|denied|not registered"
                       "|isn't registered|not a registered", re.I)
@@ -53,11 +55,12 @@ class Patience(Value):
 
 
 class Whois(Value):
-    """Who a nick is: `account` "" where he is not logged in."""
+    """Who a nick is: `account` "" where he is not logged in, `address`
+    user@host. Not `works`: the server knows nothing of such questions."""
 
     account: str = ""
-    address: str = ""  # user@host
-    is_bot: bool = False
+    address: str = ""
+    works: bool = True
 
 
 class _Question:
@@ -107,6 +110,7 @@ class Session:
         self._identified: asyncio.Future[bool] = self._make_future()
         self._told: asyncio.Future[bool] = self._make_future()
         self._address = ""  # ours, user@host as others see it
+        self._kicks = 0
         self.support: dict[str, str] = {}
         self.joined: set[str] = set()
         self.is_identified = False
@@ -133,8 +137,18 @@ class Session:
         return self._start.refused
 
     @property
+    def account(self) -> str:
+        """Ours; "" where we are not logged in."""
+        return self._start.account
+
+    @property
     def has_accounts(self) -> bool:
         """Whether this server shows that its network has accounts."""
+        return self.shows_accounts or "sasl" in self._start.offered
+
+    @property
+    def shows_accounts(self) -> bool:
+        """Whether this server can say who is logged in."""
         return not ACCOUNT_CAPS.isdisjoint(self._start.offered)
 
     @property
@@ -225,8 +239,10 @@ class Session:
         waited = {self.fold(entry.split()[0]) for entry in entries}
 
         def is_last(line: Line) -> bool:
-            if line.command in ("366", *_NOT_JOINED):
+            if line.command in _NOT_JOINED:
                 waited.discard(self.fold(line.param(1)))
+            elif line.command == "JOIN" and self.is_ours(line):
+                waited.discard(self.fold(line.param(0)))
             return not waited
 
         await self.ask(write_join(*entries), ends=is_last)
@@ -286,14 +302,14 @@ class Session:
         """Who has a nick; an address of "" where nobody has it."""
         key = self.fold(nick)
         lines = await self.ask(
-            write_line("WHOIS", nick), takes=lambda line: line.command in (
-                "311", "330", "335") and self.fold(line.param(1)) == key)
-        known = {line.command: line for line in lines}
+            write_line("WHOIS", nick),
+            takes=lambda line: line.command in _WHOIS)
+        known = {line.command: line for line in lines
+                 if self.fold(line.param(1)) == key}
         who, account = known.get("311"), known.get("330")
-        return Whois(
-            account.param(2) if account else "",
-            f"{who.param(2)}@{who.param(3)}" if who else "",
-            "335" in known)
+        return Whois(account.param(2) if account else "",
+                     f"{who.param(2)}@{who.param(3)}" if who else "",
+                     bool(lines))
 
     def post(self, line: bytes) -> None:
         """A line that nobody waits for, where there is room for it."""
@@ -391,6 +407,7 @@ class Session:
             self._told.set_result(True)
 
     def _take_login(self, line: Line) -> None:
+        self._start.account = line.param(2)
         self._end_identify(True)
 
     def _take_nick(self, line: Line) -> None:
@@ -419,7 +436,9 @@ class Session:
             self.joined.discard(self.fold(line.param(0)))
             self._log("kicked", channel=line.param(0), by=line.nick,
                       why=strip_formats(line.last)[:200])
-            self._rejoin(line.param(0), REJOIN_S)
+            self._kicks += 1
+            self._rejoin(line.param(0),
+                         REJOIN_S * 4 ** min(self._kicks - 1, 3))
 
     def _note_refusal(self, line: Line) -> None:
         if self.find_entry(line.param(1)) \

@@ -68,8 +68,8 @@ class IrcSettings(AccessSettings, frozen=True, kw_only=True):
 
 
 SETUP = """\
-1. Choose a network and a nick. On most networks register it first, as a \
-person, with NickServ: `/msg NickServ REGISTER PASSWORD EMAIL`.
+1. Choose a network and a nick. On most networks register it first, as an \
+account of its own, with NickServ: `/msg NickServ REGISTER PASSWORD EMAIL`.
 2. Tell claw:
 
        claw config set channels_config.irc.server irc.example.org
@@ -81,6 +81,9 @@ person, with NickServ: `/msg NickServ REGISTER PASSWORD EMAIL`.
    A channel with a key is written `"#mine KEY"`. For a server without TLS \
 set `use_tls` to false and `port` to 6667; for a certificate of your own set \
 `SSL_CERT_FILE`, or `verify_tls` to false.
+   Where there is no SASL set `nickserv_password` in place of \
+`sasl_password`; SASL is safer, as a message to NickServ can reach somebody \
+else while services are away.
 3. `claw channel doctor irc` connects, logs in and says what is wrong.
 
 **Who is let in.** Anybody can take a nick, so a nick is no identity. Where \
@@ -91,11 +94,14 @@ network has no accounts at all an entry is a nick, and whoever takes it first \
 is you: use such a network only if all of its users may use the bot. \
 `account:NAME` is never a nick; `nick:NAME` is one everywhere, at your own \
 risk. Once claw has seen that a network has accounts it stays with that. With \
-an empty list `claw listen` logs a code: send `/bind CODE` to the bot in \
+an empty list `claw listen` logs a code: send `!bind CODE` to the bot in \
 private, logged in.
 
 **Answers** to a private message go to whoever is logged in as the same \
 account then, not to whoever has the nick by now; nobody there: they wait.
+
+**Commands** begin with `!` (`!stop`, `!new`, `!approve ID`): IRC clients \
+keep what begins with `/` to themselves.
 
 **What IRC can't do.** Most networks keep nothing while the bot is away: \
 what is said meanwhile is lost. Where the server has `chathistory` claw reads \

@@ -84,6 +84,26 @@ def test_what_was_said_while_claw_was_away_comes_in_order_and_once(bot):
         *(f"<alice> number {n}" for n in range(230)), "p1", "p2", "p3"]
 
 
+def test_what_came_under_another_nick_of_ours_is_read_later(bot):
+    server = bot.server
+
+    async def life(*waits):
+        async with bot.listening():
+            await until(lambda: {*waits} <= {*contents(bot)})
+            await bot.send("hello yourself")
+
+    asyncio.run(life())
+    server.say("while you were away")
+    server.people["claw"] = ""  # so that we are claw_ now
+    real = server._is_in
+    server._is_in = lambda client, said, target: real(
+        client, said, target) or said.target == "claw"
+    server._find_talks = lambda client, since: ["alice"]
+    asyncio.run(life("while you were away"))
+
+    assert contents(bot) == ["while you were away"]
+
+
 def test_more_than_is_read_after_an_outage_is_told(bot):
     server = bot.server
 

@@ -104,6 +104,34 @@ def test_an_account_entry_is_no_nick_where_there_are_no_accounts(plain_bot):
                allowed_users=("account:alice",)) == []
 
 
+@pytest.mark.parametrize(("whois", "comes"), [(None, True), ("263", False)])
+def test_where_nobody_can_tell_accounts_a_nick_is_what_there_is(
+        tmp_path, whois, comes):
+    """A server with a login for us, and no way to ask who others are; one
+    that only will not say it now is another matter."""
+    with FakeIrc(("sasl", "message-tags")) as server:
+        bot = Bot(server, tmp_path)
+        server._on_whois = lambda client, line: whois and server._reply(
+            client, whois, "WHOIS :try again")
+
+        async def work():
+            server.say("hello")
+            await asyncio.sleep(0.2)
+            return [m.sender for m in bot.inbox.messages]
+
+        assert run(bot, work) == (["alice"] if comes else [])
+
+
+def test_our_own_words_under_another_nick_are_not_for_us(bot):
+    async def work():
+        bot.server.raw("@account=claw :claw_!u@h PRIVMSG #a :an answer")
+        bot.server.say("hello", to="#a")
+        return [m.content for m in await bot.hears()]
+
+    assert run(bot, work, channels=("#a",),
+               allowed_users=("*", "alice")) == ["<alice> hello"]
+
+
 def test_pairing_needs_an_account(bot):
     bot.server.people = {"al": "al", "mallory": ""}
 
@@ -112,7 +140,7 @@ def test_pairing_needs_an_account(bot):
         bot.server.say(f"/bind {code}", nick="mallory")
         await until(lambda: any(to == "mallory" for to, _ in bot.said))
         assert bot.remembered == []
-        bot.server.say(f"/bind {code}", nick="al")
+        bot.server.say(f"!bind {code}", nick="al")
         await until(lambda: any(to == "al" for to, _ in bot.said))
         bot.server.say("hello", nick="al")
         return await bot.hears()
@@ -138,6 +166,37 @@ def test_strangers_are_told_once_and_in_channels_never(bot):
     assert {to for to, _ in bot.said} == {"mallory"}
     assert "account:mallory" in " ".join(text for _, text in bot.said)
     assert len([t for _, t in bot.said if "not allowed" in t]) == 1
+
+
+def test_many_nicks_get_no_crowd_of_hints(bot):
+    bot.server.people |= {f"m{n}": f"m{n}" for n in range(20)}
+
+    async def work():
+        for n in range(20):
+            bot.server.say("hi", nick=f"m{n}")
+        bot.server.say("hello")
+        await bot.hears()
+
+    run(bot, work)
+
+    assert {to for to, _ in bot.said} == {"m0"}
+
+
+def test_whois_is_not_asked_for_each_line(tmp_path):
+    with FakeIrc(NO_TAGS) as server:
+        server.people = {"alice": "alice", "mallory": ""}
+        bot = Bot(server, tmp_path)
+
+        async def work():
+            for _ in range(5):
+                server.say("hi", nick="mallory")
+                server.say("hello", nick="alice")
+            await bot.hears(5)
+
+        run(bot, work)
+
+        asked = [line for line in server.received if "WHOIS" in line]
+        assert sorted(asked) == ["WHOIS alice", "WHOIS mallory"]
 
 
 def test_an_answer_goes_to_the_account_whatever_its_nick(bot):
@@ -258,6 +317,19 @@ def test_what_is_said_to_operators_is_answered_to_them(bot):
         return message.reply_target
 
     assert run(bot, work, channels=("#a",)) == "@#a"
+
+
+@pytest.mark.parametrize(("said", "heard"), [
+    ("!stop", "/stop"), ("claw: !approve abc", "/approve abc"),
+    ("claw: /new", "/new"), ("!", "!"), ("!!", "!!"), ("!1", "!1"),
+    ("wait!stop", "wait!stop")])
+def test_a_command_begins_with_a_bang(bot, said, heard):
+    """IRC clients keep what begins with a slash."""
+    async def work():
+        bot.server.say(said)
+        return [m.content for m in await bot.hears()]
+
+    assert run(bot, work) == [heard]
 
 
 def test_any_line_of_a_server_is_survived(bot):

@@ -7,7 +7,7 @@ import pytest
 
 from claw.channels.irc.outgoing import LINE_BYTES, make_parts, split_line
 from claw.channels.irc.wire import Bucket
-from claw.core.channel import Attachment, SendMessage
+from claw.core.channel import Attachment, Button, SendMessage
 from claw.core.errors import (
     ClawError,
     RateLimitedError,
@@ -44,6 +44,13 @@ def texts(content, **more):
 ])
 def test_an_answer_is_plain_lines(content, lines):
     assert texts(content) == lines
+
+
+def test_a_question_says_what_can_be_written_in_an_irc_client():
+    assert texts("run ls /tmp ?\n/approve ab1 or /deny ab1 "
+                 "(/approve ab1 always)",
+                 buttons=(Button("Allow", "approve:ab1:yes"),)) == [
+        "run ls /tmp ?", "!approve ab1 or !deny ab1 (!approve ab1 always)"]
 
 
 def test_a_file_and_an_address_are_named():

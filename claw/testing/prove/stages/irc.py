@@ -1,8 +1,9 @@
 """An IRC network that keeps history, for a proof."""
 
 from collections import defaultdict
+from collections.abc import Iterable
 
-from claw.testing.fake_irc import FakeIrc
+from claw.testing.fake_irc import CAPS, FakeIrc
 from claw.testing.prove.stages import HERE
 from claw.testing.prove.verdict import MARK, Got, Said
 
@@ -18,9 +19,10 @@ class IrcStage:
     takes_files = False
     doubts = 1
 
-    def __init__(self, host: str = HERE) -> None:
+    def __init__(self, host: str = HERE,
+                 caps: Iterable[str] = CAPS) -> None:
         self.host = host
-        self.platform = FakeIrc()
+        self.platform = FakeIrc(caps)
         self.platform.host = host
         self.platform.people = {f"u{n}": f"u{n}"
                                 for n in range(_FIRST, _LAST + 1)}
