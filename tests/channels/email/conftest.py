@@ -69,7 +69,7 @@ class Post:
     @asynccontextmanager
     async def listening(self, **given):
         channel = self.make(**given)
-        task = asyncio.create_task(channel.listen(self.inbox))
+        task = self.task = asyncio.create_task(channel.listen(self.inbox))
         try:
             yield channel
         finally:
@@ -83,8 +83,8 @@ class Post:
         """Listen until so many messages are here and `then` is true."""
         async def go():
             async with self.listening(**given):
-                await until(lambda: len(self.inbox.messages) >= count
-                            and then())
+                await until(lambda: self.task.done() or (
+                    len(self.inbox.messages) >= count and then()))
         asyncio.run(go())
         return self.inbox.messages
 
