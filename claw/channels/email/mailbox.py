@@ -315,6 +315,8 @@ class Mailbox:
             hint = "check imap_host"
         elif isinstance(error, TimeoutError):
             text = "no answer in time"
+        elif isinstance(error, ConnectionRefusedError):
+            hint = "check imap_host and imap_port"
         return UnavailableError(f"{self._where}: {text}", hint=hint)
 
     def _scrub(self, error: BaseException) -> str:

@@ -34,6 +34,7 @@ _AT_ONCE = 3
 _AUTH = (530, 534, 535, 538)
 _TOO_LARGE = (552, 523)
 _WAIT_S = 60.0
+_CONNECTION = "the connection"
 _LOGIN_HINT = ("check username and password (an app password at many "
                "providers): claw config set channels_config.email.password; "
                "or set oauth_command")
@@ -78,7 +79,7 @@ class Courier:
                 await self._login(smtp, token)
             except Exception as error:
                 smtp.close()
-                failed = self._translate(error, "the connection", token)
+                failed = self._translate(error, _CONNECTION, token)
                 if not isinstance(failed, AuthError) or token is None \
                         or attempt == 2:
                     raise failed from error
@@ -172,6 +173,8 @@ class Courier:
             elif isinstance(error, ssl.SSLError) or "tls" in text.lower():
                 hint = ("check smtp_port and smtp_tls: 465 is TLS, 587 is "
                         "STARTTLS")
+            elif what == _CONNECTION:
+                hint = "check smtp_host and smtp_port; is there a firewall?"
         else:
             text = f"{type(error).__name__}: {text}"
         failed = UnavailableError(f"{self._where}: {text}", hint=hint)
@@ -187,7 +190,7 @@ class Courier:
         if code in _TOO_LARGE:
             return RequestRefusedError(said, status=code, hint="send a "
                                        "smaller file, or a link to it")
-        if code >= 500 and what != "the connection":
+        if code >= 500 and what != _CONNECTION:
             return RequestRefusedError(
                 said, status=code, hint="check the address; and that "
                 "from_address is one that this account may send as")
