@@ -76,6 +76,8 @@ class Courier:
             smtp = self._make()
             try:
                 await smtp.connect()
+                if smtp.is_ehlo_or_helo_needed:
+                    await smtp.ehlo()
                 await self._login(smtp, token)
             except Exception as error:
                 smtp.close()
@@ -119,7 +121,9 @@ class Courier:
         name = self._logins.username
         if token is not None:
             await smtp.auth_xoauth2(name, token)
-        elif self._logins.password and name:
+        elif self._logins.password and name \
+                and smtp.supports_extension("auth"):
+            # A relay on this machine may know us without.
             await smtp.login(name, self._logins.password)
 
     async def _transfer(self, smtp: "SMTP", mail: OutMail,

@@ -6,9 +6,9 @@ import msgspec
 import pytest
 
 from claw.channels.email.diagnose import judge_proofs
+from claw.channels.email.logins import Logins
 from claw.channels.email.settings import SETUP, EmailSettings, choose_way
 from claw.core.errors import AuthError, ConfigError
-from claw.channels.email.logins import Logins
 
 
 def rows(post, **given):
