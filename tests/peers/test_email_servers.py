@@ -95,7 +95,7 @@ rfc1413_query_timeout = 0s
 host_lookup =
 keep_environment =
 spool_directory = {run}/spool
-log_file_path = {run}/exim_%slog
+log_file_path = {run}/spool/exim_%slog
 pid_file_path = {run}/exim.pid
 begin acl
 acl_rcpt:
@@ -500,6 +500,7 @@ def test_a_store_shows_one_message_id_twice(servers):
 
 # -- the second pair
 
+PYMAP = "from pymap.main import main; main()"
 SMTPD = """
 import asyncio, sys
 from aiosmtpd.controller import Controller
@@ -523,7 +524,7 @@ def small(tmp_path):
         [sys.executable, *argv], env=env, stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         for argv in (
-            ["-m", "pymap", "--host", "127.0.0.1", "--port", str(imap),
+            ["-c", PYMAP, "--host", "127.0.0.1", "--port", str(imap),
              "--no-tls", "dict", "--demo-data", "--demo-user", AGENT,
              "--demo-password", "secret-of-the-peers"],
             ["-c", SMTPD, str(smtp), str(box)])]

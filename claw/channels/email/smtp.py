@@ -61,12 +61,11 @@ class Courier:
             try:
                 await self._transfer(smtp, mail, leaving)
             finally:
-                smtp.close()
+                await _hang_up(smtp)
 
     async def check(self) -> None:
         """Log in, and no more."""
-        smtp = await self._open()
-        smtp.close()
+        await _hang_up(await self._open())
 
     async def _open(self) -> "SMTP":
         """A connection that is logged in; a token that is refused is asked
@@ -80,14 +79,14 @@ class Courier:
                     await smtp.ehlo()
                 await self._login(smtp, token)
             except Exception as error:
-                smtp.close()
+                await _hang_up(smtp)
                 failed = self._translate(error, _CONNECTION, token)
                 if not isinstance(failed, AuthError) or token is None \
                         or attempt == 2:
                     raise failed from error
                 self._logins.refuse(token)
             except BaseException:
-                smtp.close()
+                await _hang_up(smtp)
                 raise
             else:
                 return smtp
@@ -204,3 +203,13 @@ class Courier:
     def _scrub(self, text: str, token: str | None) -> str:
         secrets = tuple(filter(None, (self._logins.password, token)))
         return " ".join(scrub(text, secrets).split())[:300]
+
+
+async def _hang_up(smtp: "SMTP") -> None:
+    """Without QUIT: a mail that was taken is the server's, and a kill while
+    one waits for the answer would leave a doubt."""
+    transport = smtp.transport
+    smtp.close()
+    if transport is not None:
+        transport.abort()  # type: ignore[attr-defined]
+        await asyncio.sleep(0)
