@@ -18,6 +18,8 @@
 #                   not used)
 #   (apt)           InspIRCd, atheme-services and ngIRCd, where this runs as
 #                   root
+#   mail/           pymap and aiosmtpd (need pip); dovecot and exim come from
+#                   apt, where this runs as root, and are not started
 #   mcp/            the MCP reference servers time, git and fetch, a venv of
 #                   its own: they need an older `mcp` (needs venv)
 #   synapse/        the Synapse homeserver, a venv of its own (needs venv)
@@ -74,6 +76,23 @@ fi
 "$python" -m pip install --quiet --disable-pip-version-check \
     --target "$dir/playwright" --upgrade "playwright>=1.58" ||
     echo "install.sh: playwright could not be installed" >&2
+
+"$python" -m pip install --quiet --disable-pip-version-check \
+    --target "$dir/mail" --upgrade "pymap>=0.36" "aiosmtpd>=1.4" ||
+    echo "install.sh: pymap and aiosmtpd could not be installed" >&2
+
+if ! command -v dovecot >/dev/null 2>&1 ||
+    ! command -v exim4 >/dev/null 2>&1; then
+    { [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1 &&
+        DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 apt-get install -y -q \
+            --no-install-recommends dovecot-imapd dovecot-lmtpd \
+            exim4-daemon-light >/dev/null; } ||
+        echo "install.sh: no dovecot and exim, and none could be installed" >&2
+    if command -v service >/dev/null 2>&1 && [ "$(id -u)" = 0 ]; then
+        service dovecot stop >/dev/null 2>&1
+        service exim4 stop >/dev/null 2>&1
+    fi
+fi
 
 if ! command -v chromium >/dev/null 2>&1 &&
     ! command -v google-chrome >/dev/null 2>&1; then

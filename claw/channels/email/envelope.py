@@ -87,7 +87,7 @@ def cut_references(ids: list[str]) -> tuple[str, ...]:
         if room < 0 or len(last) == _MOST_REFERENCES:
             break
         last.insert(0, one)
-    return tuple([*ids[:1], *last])
+    return (*ids[:1], *last)
 
 
 def read_sender(values: list[str]) -> tuple[Sender | None, str]:

@@ -39,8 +39,10 @@ CONNECT_S = 20.0
 READ_S = 60.0
 HEADER_BYTES = 64 * 1024
 _POLL_S = 60.0  # where a server has no IDLE
-_KEEPALIVE = (("TCP_KEEPIDLE", 60), ("TCP_KEEPINTVL", 20),
-              ("TCP_KEEPCNT", 3))
+# A dead line is noticed; and IMAPClient sends a command in small pieces,
+# each of which would wait for the one before to be confirmed.
+_OPTIONS = (("TCP_KEEPIDLE", 60), ("TCP_KEEPINTVL", 20), ("TCP_KEEPCNT", 3),
+            ("TCP_NODELAY", 1))
 _WRONG = (OSError, imaplib.IMAP4.error, ValueError, LookupError, TypeError,
           AttributeError, AssertionError, RecursionError, EOFError)
 _SENT_NAMES = ("Sent", "Sent Items", "Sent Messages", "Sent Mail",
@@ -121,7 +123,7 @@ class Mailbox:
         client.normalise_times = False
         with self._lock:
             self._client = client
-        for option, value in _KEEPALIVE:
+        for option, value in _OPTIONS:
             if hasattr(socket, option):
                 client.socket().setsockopt(
                     socket.IPPROTO_TCP, getattr(socket, option), value)
@@ -313,6 +315,8 @@ class Mailbox:
             hint = "check imap_host"
         elif isinstance(error, TimeoutError):
             text = "no answer in time"
+        elif isinstance(error, ConnectionRefusedError):
+            hint = "check imap_host and imap_port"
         return UnavailableError(f"{self._where}: {text}", hint=hint)
 
     def _scrub(self, error: BaseException) -> str:

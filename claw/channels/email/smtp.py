@@ -34,6 +34,7 @@ _AT_ONCE = 3
 _AUTH = (530, 534, 535, 538)
 _TOO_LARGE = (552, 523)
 _WAIT_S = 60.0
+_CONNECTION = "the connection"
 _LOGIN_HINT = ("check username and password (an app password at many "
                "providers): claw config set channels_config.email.password; "
                "or set oauth_command")
@@ -60,12 +61,11 @@ class Courier:
             try:
                 await self._transfer(smtp, mail, leaving)
             finally:
-                smtp.close()
+                await _hang_up(smtp)
 
     async def check(self) -> None:
         """Log in, and no more."""
-        smtp = await self._open()
-        smtp.close()
+        await _hang_up(await self._open())
 
     async def _open(self) -> "SMTP":
         """A connection that is logged in; a token that is refused is asked
@@ -75,16 +75,18 @@ class Courier:
             smtp = self._make()
             try:
                 await smtp.connect()
+                if smtp.is_ehlo_or_helo_needed:
+                    await smtp.ehlo()
                 await self._login(smtp, token)
             except Exception as error:
-                smtp.close()
-                failed = self._translate(error, "the connection", token)
+                await _hang_up(smtp)
+                failed = self._translate(error, _CONNECTION, token)
                 if not isinstance(failed, AuthError) or token is None \
                         or attempt == 2:
                     raise failed from error
                 self._logins.refuse(token)
             except BaseException:
-                smtp.close()
+                await _hang_up(smtp)
                 raise
             else:
                 return smtp
@@ -118,7 +120,9 @@ class Courier:
         name = self._logins.username
         if token is not None:
             await smtp.auth_xoauth2(name, token)
-        elif self._logins.password and name:
+        elif self._logins.password and name \
+                and smtp.supports_extension("auth"):
+            # A relay on this machine may know us without.
             await smtp.login(name, self._logins.password)
 
     async def _transfer(self, smtp: "SMTP", mail: OutMail,
@@ -172,6 +176,8 @@ class Courier:
             elif isinstance(error, ssl.SSLError) or "tls" in text.lower():
                 hint = ("check smtp_port and smtp_tls: 465 is TLS, 587 is "
                         "STARTTLS")
+            elif what == _CONNECTION:
+                hint = "check smtp_host and smtp_port; is there a firewall?"
         else:
             text = f"{type(error).__name__}: {text}"
         failed = UnavailableError(f"{self._where}: {text}", hint=hint)
@@ -187,7 +193,7 @@ class Courier:
         if code in _TOO_LARGE:
             return RequestRefusedError(said, status=code, hint="send a "
                                        "smaller file, or a link to it")
-        if code >= 500 and what != "the connection":
+        if code >= 500 and what != _CONNECTION:
             return RequestRefusedError(
                 said, status=code, hint="check the address; and that "
                 "from_address is one that this account may send as")
@@ -197,3 +203,13 @@ class Courier:
     def _scrub(self, text: str, token: str | None) -> str:
         secrets = tuple(filter(None, (self._logins.password, token)))
         return " ".join(scrub(text, secrets).split())[:300]
+
+
+async def _hang_up(smtp: "SMTP") -> None:
+    """Without QUIT: a mail that was taken is the server's, and a kill while
+    one waits for the answer would leave a doubt."""
+    transport = smtp.transport
+    smtp.close()
+    if transport is not None:
+        transport.abort()  # type: ignore[attr-defined]
+        await asyncio.sleep(0)

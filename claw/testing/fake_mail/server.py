@@ -113,6 +113,8 @@ class FakeMail:
             task = asyncio.current_task()
             assert task is not None
             self._tasks.add(task)
+            writer.get_extra_info("socket").setsockopt(
+                socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             session = make(self, reader, writer)
             self._sessions.add(session)
             try:

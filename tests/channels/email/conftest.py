@@ -69,7 +69,7 @@ class Post:
     @asynccontextmanager
     async def listening(self, **given):
         channel = self.make(**given)
-        task = asyncio.create_task(channel.listen(self.inbox))
+        task = self.task = asyncio.create_task(channel.listen(self.inbox))
         try:
             yield channel
         finally:
@@ -79,25 +79,23 @@ class Post:
             await asyncio.gather(task, return_exceptions=True)
             await channel.aclose()
 
-    def hears(self, count=1, *, then=lambda: True, **given):
-        """Listen until so many messages are here and `then` is true."""
+    def hears(self, count=1, **given):
+        """Listen until so many messages are here and the folder is read
+        to its end."""
         async def go():
             async with self.listening(**given):
-                await until(lambda: len(self.inbox.messages) >= count
-                            and then())
+                await until(lambda: self.task.done() or (
+                    len(self.inbox.messages) >= count and self.is_read()))
         asyncio.run(go())
         return self.inbox.messages
 
     def hears_nothing(self, **given):
-        """Listen until the folder is read to its end."""
-        async def go():
-            async with self.listening(**given):
-                await until(lambda: any(
-                    f'"uid": {self.mail.inbox.next_uid - 1},' in (
-                        self.marks.get(key) or "")
-                    for key in self.marks.keys()))  # noqa: SIM118
-        asyncio.run(go())
-        assert self.inbox.messages == []
+        assert self.hears(0, **given) == []
+
+    def is_read(self):
+        last = self.mail.inbox.next_uid - 1
+        return any(f'"uid": {last},' in (self.marks.get(key) or "")
+                   for key in self.marks.keys())  # noqa: SIM118
 
     def sends(self, content="", recipient="alice@people.test", *,
               channel=None, **given):

@@ -6,6 +6,7 @@ from email.message import EmailMessage
 
 import pytest
 
+from claw.channels.email import contents
 from claw.channels.email.decoding import decode_bytes, decode_header
 from claw.channels.email.envelope import read_envelope
 from claw.channels.email.quoting import find_command, read_html, read_plain
@@ -17,7 +18,6 @@ from claw.channels.email.structure import (
     read_whole,
     undo_encoding,
 )
-from claw.channels.email import contents
 
 
 def raw(body, kind="text/plain; charset=utf-8", **headers):

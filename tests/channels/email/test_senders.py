@@ -2,9 +2,9 @@
 
 import pytest
 
+from claw.channels.access import Person
 from claw.channels.email.envelope import normalise, read_sender
 from claw.channels.email.intake import Addresses
-from claw.channels.access import Person
 from claw.channels.email.proof import judge_sender
 from claw.core.channel import STRANGER
 
