@@ -425,6 +425,10 @@ class _Line:
         elif found.kind == 12:
             self.write(packet(13, 0, b""))
         elif found.kind == 14:
+            if len(scan.data) > 1:
+                scan.number(1)
+                self._session.expiry_s = scan.props().get(
+                    17, self._session.expiry_s)
             raise ConnectionResetError("goodbye")
         else:
             raise Wrong(f"a packet of kind {found.kind}")

@@ -34,6 +34,24 @@ async def test_messages_of_a_conversation_are_answered_in_order(stage):
         assert await s.answers(20) == [f"q{n}" for n in range(20)]
 
 
+async def test_an_answer_names_the_message_that_it_answers(stage):
+    """A platform may want something of it back (correlation data)."""
+    async with stage() as s:
+        sent, show = [], s.channel._show
+
+        async def note(method, message, text, *more, **named):
+            sent.append(message.answers)
+            return await show(method, message, text, *more, **named)
+
+        s.channel._show = note
+        for text in ("a question", "/new"):
+            s.channel.say(text)
+        await s.answers(2)
+
+    assert len(set(sent)) == 2
+    assert None not in sent
+
+
 async def test_a_conversation_runs_one_turn_at_a_time_others_run_beside(
         stage, slow):
     async with stage(provider := slow()) as s:

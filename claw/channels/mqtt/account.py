@@ -56,6 +56,11 @@ class Account:
         """A connection beside it, which leaves nothing behind."""
         return self._make(f"{self.client_id}-{token_hex(4)}", 0)
 
+    def make_probe(self) -> Link:
+        """One beside it that asks for what the session asks for: close it
+        with `forget`."""
+        return self._make(f"{self.client_id}-{token_hex(4)}", SESSION_S)
+
     def _make(self, client_id: str, session_s: int,
               *hears: Callable[..., None]) -> Link:
         address, settings = self.address, self._settings

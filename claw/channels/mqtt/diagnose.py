@@ -105,7 +105,7 @@ def _judge_tls(settings: MqttSettings, address: Address) -> Finding:
 # -- the broker
 
 async def _ask(settings: MqttSettings, account: Account) -> list[Finding]:
-    link = account.make_other()
+    link = account.make_probe()
     started = time.monotonic()
     try:
         await link.open()
@@ -119,7 +119,7 @@ async def _ask(settings: MqttSettings, account: Account) -> list[Finding]:
         return [Finding("broker", "fail", error.message, error.hint),
                 _skip("topics"), _skip("session")]
     finally:
-        await link.close()
+        await link.close(forget=True)
 
 
 async def _topics(settings: MqttSettings, link: Link) -> Finding:

@@ -25,7 +25,7 @@ CONNECT_S = 10.0
 ANSWER_S = 20.0  # until a PUBACK or SUBACK is given up
 PONG_S = 10.0
 CLOSE_S = 1.0
-MOST_WAITING = 1_000  # messages of QoS 0 that nobody has taken yet
+MOST_BYTES = 8 << 20  # that came and nobody has taken yet: QoS 0 is dropped
 
 
 class HungUpError(UnavailableError):
@@ -57,6 +57,7 @@ class Link:
         self._waiting: dict[int, asyncio.Future[Reply]] = {}
         self._number = 0
         self._came: asyncio.Queue[Publish | None] = asyncio.Queue()
+        self._came_bytes = 0
         self._tasks: list[asyncio.Task[None]] = []
         self._writer: asyncio.StreamWriter | None = None
 
@@ -104,15 +105,17 @@ class Link:
             raise unsent(make_error(self.where, reply.reasons[0],
                                     reply.properties))
         self.granted = reply
-        self._keep_alive_s = float(reply.properties.get(
-            packets.SERVER_KEEP_ALIVE) or self._keep_alive_s)
+        self._keep_alive_s = min(self._keep_alive_s, float(
+            reply.properties.get(packets.SERVER_KEEP_ALIVE)
+            or self._keep_alive_s))
 
-    async def close(self) -> None:
-        """Say goodbye, so that nobody waits for us."""
+    async def close(self, *, forget: bool = False) -> None:
+        """Say goodbye, so that nobody waits for us; `forget`: the broker
+        drops the session."""
         writer = self._writer
         if writer is not None and self.error is None:
             with suppress(OSError, TimeoutError):
-                writer.write(packets.disconnect())
+                writer.write(packets.disconnect(forget=forget))
                 async with asyncio.timeout(CLOSE_S):
                     await writer.drain()
         self._end(UnavailableError("the connection was closed"))
@@ -164,6 +167,7 @@ class Link:
         found = [await self._came.get()]
         while not self._came.empty():
             found.append(self._came.get_nowait())
+        self._came_bytes = 0
         if found[-1] is None:
             self._came.put_nowait(None)
         messages = [one for one in found if one is not None]
@@ -205,8 +209,11 @@ class Link:
         self.heard_at = time.monotonic()
         self._heard()
         if isinstance(packet, Publish):
-            if packet.qos or self._came.qsize() < MOST_WAITING:
+            self._came_bytes += len(packet.payload)
+            if packet.qos or self._came_bytes < MOST_BYTES:
                 self._came.put_nowait(packet)
+            else:
+                self._came_bytes -= len(packet.payload)
         elif packet.kind == packets.DISCONNECT:
             code = packet.reasons[0]
             raise (make_error(self.where, code, packet.properties)

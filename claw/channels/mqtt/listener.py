@@ -11,10 +11,10 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 
 from claw.channels.connection import ConflictError, Connection, put_all, works
-from claw.channels.mqtt.account import Account
+from claw.channels.mqtt.account import SESSION_S, Account
 from claw.channels.mqtt.intake import Intake, Reply
 from claw.channels.mqtt.link import HungUpError, Link
-from claw.channels.mqtt.packets import Publish
+from claw.channels.mqtt.packets import SESSION_EXPIRY, Publish
 from claw.channels.mqtt.reasons import FAILED, make_error
 from claw.channels.mqtt.settings import MqttSettings
 from claw.channels.mqtt.topics import SHARE
@@ -51,6 +51,7 @@ class Listener:
         self.running = False
         self._opened_at = float("-inf")
         self._hang_ups = 0
+        self._told_of_limit = False
         self.working = asyncio.Event()
         self._settings = settings
         self._marks = deps.marks
@@ -115,6 +116,11 @@ class Listener:
                       "ours any more: what was sent while we were away is "
                       "lost there")
         self._intake.deliveries.resume(present)
+        kept_s = link.granted.properties.get(SESSION_EXPIRY, SESSION_S)
+        if kept_s < SESSION_S and not self._told_of_limit:
+            self._told_of_limit = True
+            self._log("session_short", seconds=kept_s, hint="the broker "
+                      "keeps messages no longer while we are away")
 
     async def _subscribe(self, link: Link) -> None:
         """The session of earlier settings has filters of its own: those

@@ -19,7 +19,7 @@ from claw.channels.mqtt.packets import (
     USER,
     Properties,
 )
-from claw.channels.mqtt.payload import MADE_BY, find_correlation
+from claw.channels.mqtt.payload import MADE_BY, find_correlation, make_name
 from claw.channels.splitting import split_text
 from claw.core.channel import Part, SendMessage
 from claw.core.errors import RequestRefusedError
@@ -85,7 +85,7 @@ def make_outgoing(message: SendMessage, part: Part, *, form: str,
 def _make(message: SendMessage, part: Part, text: str, suffix: str,
           form: str) -> Outgoing:
     key = f"{part.data.get('id', '')}{suffix}"
-    thread = clean(message.thread_ts or "")
+    thread = make_name(message.thread_ts or "")
     payload = text
     if form == "json":
         payload = json.dumps({"id": key, "content": text, **(

@@ -7,6 +7,7 @@ Source: MQTT 5.0, sections 1.5, 2 and 3.
 """
 
 import struct
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -82,7 +83,7 @@ class Login(Value):
     keep_alive_s: int = 30
     session_s: int = 0
     receive_maximum: int = 20
-    max_packet: int = 1 << 20
+    max_packet: int = 1 << 18
 
 
 # -- out
@@ -130,9 +131,17 @@ def puback(number: int) -> bytes:
     return _packet(PUBACK << 4, struct.pack(">H", number))
 
 
-def disconnect() -> bytes:
-    """A normal end; the session stays."""
-    return bytes((DISCONNECT << 4, 0))
+def disconnect(*, forget: bool = False) -> bytes:
+    """A normal end; the session stays, or is forgotten."""
+    return _packet(DISCONNECT << 4, b"\0" + _properties(
+        {SESSION_EXPIRY: 0}) if forget else b"")
+
+
+def is_odd(letter: str) -> bool:
+    """A character that a broker may hang up on in a topic or a property:
+    controls, halves and what Unicode has no character for."""
+    return letter == "\ufeff" or unicodedata.category(letter) in (
+        "Cc", "Cs", "Cn")
 
 
 def _packet(first: int, body: bytes) -> bytes:

@@ -16,6 +16,7 @@ from claw.channels.mqtt.packets import (
     CORRELATION,
     RESPONSE_TOPIC,
     Publish,
+    is_odd,
 )
 from claw.core.value import Value
 from claw.text.segment import clean
@@ -85,7 +86,15 @@ def _name(value: object) -> str:
         value = str(value)
     if not isinstance(value, str):
         return ""
-    return " ".join(clean(value).split())[:NAME_CHARS]
+    return make_name(value)
+
+
+def make_name(text: str) -> str:
+    """A text that can stand in a property of ours: a broker hangs up on
+    some, and a stranger chose it."""
+    return " ".join("".join(
+        " " if is_odd(letter) else letter for letter in text
+    ).split())[:NAME_CHARS]
 
 
 def _make_key(message: Publish, given: object) -> str:

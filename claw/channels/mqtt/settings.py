@@ -55,11 +55,12 @@ known by the topic that they write to, and `allowed_users` lists topics
 A message with an `id` (in the JSON, or as a user property) is taken once,
 however often it comes; so is one whose correlation data has 16 bytes or
 more, such as a UUID. Publish with QoS 1 and do not retain: retained messages
-are never answered.
+are never answered. A message may have 256 KiB.
 
 **Where answers go.** To `TOPIC/reply`, or as `reply_topic` says. A response
 topic in the request is used where it lies below its topic or below one of
-`reply_prefixes`; the correlation data comes back. Every answer has a user
+`reply_prefixes` (whoever may ask can then have answers sent to all who read
+there); the correlation data comes back. Every answer has a user
 property `id` (in JSON: the key `id`). MQTT delivers at least once: a program
 that reads answers should drop an `id` that it had before. A repetition that
 claw makes itself begins with "(possibly repeated)" as well. A long answer
@@ -105,7 +106,7 @@ class MqttSettings(AccessSettings, frozen=True, kw_only=True):
     keep_alive_secs: how often a silent connection is tried, 5 to 3600
     reply_topic: where answers go; {topic} is that of the question
     reply_prefixes: below these topics a request may choose where its answer
-        goes; below its own topic it always may
+        goes, whoever reads there; below its own topic it always may
     reply_format: "text", or "json": {"id", "content", "thread_id"}
     allowed_users: who may write: the topics that they write to (whole, no
         wildcards), or names with trust_senders; "*" is everybody, empty

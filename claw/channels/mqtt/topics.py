@@ -8,7 +8,7 @@ broker's own ("$SYS/..."), and nothing that claw listens to itself.
 
 from collections.abc import Iterable
 
-from claw.channels.mqtt.packets import TEXT_BYTES
+from claw.channels.mqtt.packets import TEXT_BYTES, is_odd
 
 TOPIC = "{topic}"  # in reply_topic: that of the question
 SHARE = "$share/"
@@ -47,9 +47,7 @@ def _find_bad_text(text: str) -> str | None:
         size = len(text.encode())
     except UnicodeEncodeError:
         return "it holds half of a character"
-    if "\0" in text:
-        return "it holds a NUL"
-    if any(ord(c) < 32 or 0x7F <= ord(c) < 0xA0 for c in text):
+    if any(map(is_odd, text)):
         return "it holds a control character"
     return None if size <= TEXT_BYTES else "it is too long"
 

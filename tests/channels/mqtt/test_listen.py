@@ -420,6 +420,47 @@ def test_a_quiet_connection_stays(place):
     assert asyncio.run(work()) == (True, True)
 
 
+def test_a_broker_that_asks_for_less_pings_gets_ours(place):
+    """Else a dead connection would be seen an hour late."""
+    async def work():
+        place.broker.granted = {19: 3600}
+        async with place.listening() as channel:
+            return channel._listener.link._keep_alive_s
+
+    assert asyncio.run(work()) == 30
+
+
+def test_a_flood_that_nobody_confirms_is_bounded(place, monkeypatch):
+    monkeypatch.setattr(link, "MOST_BYTES", 10_000)
+
+    async def work():
+        place.inbox = inbox = Kept(holds=True)
+        async with place.listening():
+            place.broker.say(ALICE, "first")
+            await until(lambda: inbox.offered)
+            for _ in range(50):
+                place.broker.say(ALICE, "x" * 1_000, qos=0)
+            place.broker.say(ALICE, "last")
+            await asyncio.sleep(0.2)
+            inbox.free.set()
+            await until(lambda: "last" in place.texts)
+
+    asyncio.run(work())
+
+    assert 5 < len(place.texts) < 15
+
+
+def test_a_session_that_is_kept_for_less_than_a_week_is_told(place):
+    async def work():
+        place.broker.granted = {17: 60}
+        async with place.listening():
+            pass
+
+    asyncio.run(work())
+
+    assert place.events("session_short")[0]["seconds"] == 60
+
+
 def test_a_broker_that_restarts_is_found_again(place):
     async def work():
         async with place.listening():

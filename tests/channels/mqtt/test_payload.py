@@ -64,6 +64,16 @@ def test_names_stand_in_json_or_in_user_properties():
     assert (plain.sender, plain.thread_id) == ("mina", "t1")
 
 
+@pytest.mark.each("name", ["a\0b", "a\nb", "a\ufeffb", "a\uffffb",
+                           "a\ud83db", "a\x7fb"])
+def test_a_name_that_a_broker_hangs_up_on_is_mended(name):
+    """The answer carries the thread: it would end our connection."""
+    said = read(json.dumps({"content": "x", "sender": name,
+                            "thread_id": name}))
+
+    assert (said.sender, said.thread_id) == ("a b", "a b")
+
+
 @pytest.mark.each("odd", [None, [], {}, True, 1.5, "", "  ", 10**30])
 def test_names_of_another_form_are_none(odd):
     said = read({"content": "x", "sender": odd, "thread_id": odd})

@@ -118,6 +118,14 @@ def test_json_answers_hold_what_old_receivers_cant_see(place):
         "id": answer.user["id"], "content": "hello", "thread_id": "t1"}
 
 
+def test_a_thread_of_any_text_goes_out(place):
+    """The broker double hangs up on a NUL, as brokers do."""
+    error = send(place, SendMessage("hello", REPLY, thread_ts="a\0\ud83db"))
+
+    assert error is None
+    assert place.broker.published[0].user["thread_id"] == "a b"
+
+
 def test_files_are_named(place):
     send(place, SendMessage("see", REPLY, attachments=(
         Attachment("/w/a.pdf", "a.pdf"),)))
