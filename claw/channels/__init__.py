@@ -10,13 +10,13 @@ REGISTRY = Channels("channel", "claw.channels", {
     "telegram": "claw.channels.telegram.channel:TelegramChannel",
     "discord": "claw.channels.discord.channel:DiscordChannel",
     "slack": "claw.channels.slack.channel:SlackChannel",
+    "mattermost": "claw.channels.mattermost.channel:MattermostChannel",
     "matrix": "claw.channels.matrix.channel:MatrixChannel",
     "irc": "claw.channels.irc.channel:IrcChannel",
     "email": "claw.channels.email.channel:EmailChannel",
-    "cli": "claw.channels.cli.channel:CliChannel",
-    "mattermost": "claw.channels.mattermost.channel:MattermostChannel",
     "mqtt": "claw.channels.mqtt.channel:MqttChannel",
     "webhook": "claw.channels.webhook.channel:WebhookChannel",
+    "cli": "claw.channels.cli.channel:CliChannel",
 })
 
 

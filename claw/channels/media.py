@@ -5,7 +5,7 @@ says why it is not there.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from typing import Any
 
@@ -74,6 +74,23 @@ class FileSaver:
                           mime_type=ref.mime_type,
                           size_bytes=len(data)), ""
 
+    async def save_all(self, named: Iterable[tuple[FileRef, str]],
+                       heard: Callable[[], None]
+                       ) -> tuple[list[str], list[Attachment]]:
+        """Files and the names to save them as: the lines that stand for
+        them in the text, and those that could be had. `heard` is called
+        after each."""
+        lines: list[str] = []
+        found: list[Attachment] = []
+        for ref, name in named:
+            attachment, why = await self.save(ref, name)
+            heard()
+            lines.append(describe_file(
+                ref, attachment.path if attachment else None, why))
+            if attachment is not None:
+                found.append(attachment)
+        return lines, found
+
     def find(self, ref: FileRef, name: str) -> Attachment | None:
         """The file as it was saved before, None where it is not there."""
         with suppress(OSError, StorageError):
@@ -105,6 +122,13 @@ def describe_file(ref: FileRef, path: str | None, why: str = "") -> str:
         return f"[IMAGE:{path}]"
     return "[Voice]" if ref.kind == "voice" else (
         f"[{title}: {ref.name}] {path}")
+
+
+def name_strangers(refs: Iterable[FileRef]
+                   ) -> tuple[list[str], list[Attachment]]:
+    """The lines of a stranger's files, which are left where they are."""
+    return [describe_file(ref, None, "files of strangers are not kept")
+            for ref in refs], []
 
 
 def mark_voice(path: str) -> str:

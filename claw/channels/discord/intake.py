@@ -19,11 +19,10 @@ from claw.channels.discord.messages import (
 from claw.channels.discord.rooms import Rooms
 from claw.channels.discord.settings import DiscordSettings
 from claw.channels.discord.wire import Message, User
-from claw.channels.media import FileSaver, describe_file
+from claw.channels.media import FileSaver, name_strangers
 from claw.channels.outfiles import name_received
 from claw.core.abilities import TakesReplies
 from claw.core.channel import (
-    Attachment,
     ChannelDeps,
     ChannelMessage,
     Inbox,
@@ -84,11 +83,13 @@ class Intake:
         text = await self._read_text(message, bot_id)
         if text is None:
             return None
+        refs = find_files(message)
         lines, attachments = (
-            ([describe_file(ref, None, "files of strangers are not kept")
-              for ref in find_files(message)], [])
-            if self.door.allowed.is_stranger(person)
-            else await self._save_files(message, heard))
+            name_strangers(refs) if self.door.allowed.is_stranger(person)
+            else await self._saver.save_all((
+                (ref, name_received("discord", message.channel_id,
+                                    f"{message.id}_{number}", ref.name))
+                for number, ref in enumerate(refs)), heard))
         composed = compose(
             message, text, lines, attachments, now=self._now(),
             thread=await self._rooms.find_thread(message))
@@ -109,24 +110,6 @@ class Intake:
                 and not message.sticker_items:
             return None
         return ours
-
-    async def _save_files(self, message: Message, heard: Callable[[], None]
-                          ) -> tuple[list[str], list[Attachment]]:
-        lines: list[str] = []
-        found: list[Attachment] = []
-        for number, ref in enumerate(find_files(message)):
-            name = name_received("discord", message.channel_id,
-                                 f"{message.id}_{number}", ref.name)
-            # What comes again, or was edited, has its files already.
-            attachment, why = self._saver.find(ref, name), ""
-            if attachment is None:
-                attachment, why = await self._saver.save(ref, name)
-            heard()
-            lines.append(describe_file(
-                ref, attachment.path if attachment else None, why))
-            if attachment is not None:
-                found.append(attachment)
-        return lines, found
 
     async def _answer_stranger(self, message: Message, person: Person,
                                inbox: Inbox) -> None:

@@ -26,11 +26,10 @@ from claw.channels.mattermost.wire import (
     is_whole_id,
     read_file,
 )
-from claw.channels.media import FileRef, FileSaver, describe_file
+from claw.channels.media import FileSaver, name_strangers
 from claw.channels.outfiles import name_received
 from claw.core.abilities import TakesReplies
 from claw.core.channel import (
-    Attachment,
     ChannelDeps,
     ChannelMessage,
     Inbox,
@@ -83,8 +82,11 @@ class Intake:
         stranger = self.door.allowed.is_stranger(person)
         refs = [find_ref(file, alone=not text)
                 for file in await self._list_files(post)]
-        lines, attachments = (_name_files(refs) if stranger
-                              else await self._save(post, refs, heard))
+        lines, attachments = (
+            name_strangers(refs) if stranger
+            else await self._saver.save_all([(ref, name_received(
+                NAME, post.channel_id, post.id, ref.name))
+                for ref in refs], heard))
         built = compose(post, text, kind, name, lines=lines, refs=refs,
                         attachments=attachments,
                         threads=self._settings.thread_replies)
@@ -113,21 +115,6 @@ class Intake:
             return checked  # fetched without a name, or told why not
         return read_file(info) or checked
 
-    async def _save(self, post: Post, refs: Sequence[FileRef],
-                    heard: Callable[[], None]
-                    ) -> tuple[list[str], list[Attachment]]:
-        lines: list[str] = []
-        found: list[Attachment] = []
-        for ref in refs:
-            attachment, why = await self._saver.save(ref, name_received(
-                NAME, post.channel_id, post.id, ref.name))
-            heard()
-            lines.append(describe_file(
-                ref, attachment.path if attachment else None, why))
-            if attachment is not None:
-                found.append(attachment)
-        return lines, found
-
     # -- strangers
 
     async def _answer_stranger(self, post: Post, person: Person,
@@ -146,10 +133,3 @@ class Intake:
             return
         await self._api.cosmetic("POST", "posts", {
             "channel_id": post.channel_id, "message": part.data["message"]})
-
-
-def _name_files(refs: Sequence[FileRef]
-                ) -> tuple[list[str], list[Attachment]]:
-    """The lines of a stranger's files, which are left where they are."""
-    return [describe_file(ref, None, "files of strangers are not kept")
-            for ref in refs], []

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from claw.channels.access import Door, Hints, Person, read_code
-from claw.channels.media import FileRef, FileSaver, describe_file
+from claw.channels.media import FileRef, FileSaver, name_strangers
 from claw.channels.outfiles import name_received
 from claw.channels.slack.api import FILE_BYTES, Bot, SlackApi
 from claw.channels.slack.events import (
@@ -90,7 +90,7 @@ class Intake:
                                   inbox)
             return None
         stranger = self.door.allowed.is_stranger(person)
-        lines, attachments = (self._name_files(incoming) if stranger
+        lines, attachments = (name_strangers(find_files(incoming)) if stranger
                               else await self._save_files(incoming, heard))
         names = await self.people.names(
             [incoming.user, *mentioned(incoming)])
@@ -127,26 +127,12 @@ class Intake:
 
     # -- files
 
-    def _name_files(self, incoming: Incoming
-                    ) -> tuple[list[str], list[Attachment]]:
-        """The lines of a stranger's files, which are left where they
-        are."""
-        return [describe_file(ref, None, "files of strangers are not kept")
-                for ref in find_files(incoming)], []
-
     async def _save_files(self, incoming: Incoming,
                           heard: Callable[[], None]
                           ) -> tuple[list[str], list[Attachment]]:
-        lines: list[str] = []
-        found: list[Attachment] = []
-        for number, ref in enumerate(find_files(incoming)):
-            attachment, why = await self._saver.save(
-                ref, _name_file(incoming, number, ref))
-            heard()
-            lines.append(describe_file(
-                ref, attachment.path if attachment else None, why))
-            if attachment is not None:
-                found.append(attachment)
+        lines, found = await self._saver.save_all((
+            (ref, _name_file(incoming, number, ref))
+            for number, ref in enumerate(find_files(incoming))), heard)
         if (more := len(incoming.files) - MOST_FILES) > 0:
             lines.append(f"[{more} more files were not fetched]")
         return lines, found

@@ -7,7 +7,7 @@ Nothing is fetched of them, nor of strangers, who have no tools to read it.
 from collections.abc import Callable, Sequence
 
 from claw.channels.access import Door, Hints, Person, read_code
-from claw.channels.media import FileRef, FileSaver, describe_file
+from claw.channels.media import FileRef, FileSaver, name_strangers
 from claw.channels.telegram.api import FILE_BYTES, BotApi
 from claw.channels.telegram.content import find_files
 from claw.channels.telegram.settings import TelegramSettings
@@ -83,8 +83,11 @@ class Intake:
                 return None  # a mention and nothing else
         person = _person(message.user)
         stranger = self.door.allowed.is_stranger(person)
-        lines, attachments = (self._name_files(group) if stranger
-                              else await self._save_files(group, heard))
+        files = [(ref, _name_file(i.message, ref)) for i in group
+                 if i.message is not None for ref in find_files(i.message)]
+        lines, attachments = (
+            name_strangers(ref for ref, _ in files) if stranger
+            else await self._saver.save_all(files, heard))
         quoted = None if stranger else await self._find_quoted(message, heard)
         composed = compose(group, "\n".join(t for t in texts if t), lines,
                            attachments, quoted)
@@ -99,30 +102,6 @@ class Intake:
         built = build_action(callback, now)
         return built and replace(built, labels=self.door.labels(
             _person(callback.user)))
-
-    def _name_files(self, group: Sequence[Incoming]
-                    ) -> tuple[list[str], list[Attachment]]:
-        """The lines of a stranger's files, which are left where they
-        are."""
-        return [describe_file(ref, None, "files of strangers are not kept")
-                for incoming in group if incoming.message is not None
-                for ref in find_files(incoming.message)], []
-
-    async def _save_files(self, group: Sequence[Incoming],
-                          heard: Callable[[], None]
-                          ) -> tuple[list[str], list[Attachment]]:
-        lines: list[str] = []
-        found: list[Attachment] = []
-        for message in (i.message for i in group if i.message is not None):
-            for ref in find_files(message):
-                attachment, why = await self._saver.save(
-                    ref, _name_file(message, ref))
-                heard()
-                lines.append(describe_file(
-                    ref, attachment.path if attachment else None, why))
-                if attachment is not None:
-                    found.append(attachment)
-        return lines, found
 
     async def _find_quoted(self, message: Message,
                            heard: Callable[[], None]) -> Attachment | None:

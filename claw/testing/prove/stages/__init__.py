@@ -9,16 +9,15 @@ from claw.testing.prove.verdict import Got, Said
 
 HERE = "127.0.0.1"
 STAGES = Registry("stage", "claw.stages", {
+    "telegram": "claw.testing.prove.stages.telegram:TelegramStage",
+    "discord": "claw.testing.prove.stages.discord:DiscordStage",
     "slack": "claw.testing.prove.stages.slack:SlackStage",
     "mattermost": "claw.testing.prove.stages.mattermost:MattermostStage",
     "matrix": "claw.testing.prove.stages.matrix:MatrixStage",
-    "mqtt": "claw.testing.prove.stages.mqtt:MqttStage",
-    "telegram": "claw.testing.prove.stages.telegram:TelegramStage",
     "irc": "claw.testing.prove.stages.irc:IrcStage",
     "email": "claw.testing.prove.stages.email:EmailStage",
+    "mqtt": "claw.testing.prove.stages.mqtt:MqttStage",
     "webhook": "claw.testing.prove.stages.webhook:WebhookStage",
-    "discord": "claw.testing.prove.stages.discord:DiscordStage",
-    "slack": "claw.testing.prove.stages.slack:SlackStage",
 })
 
 
