@@ -63,8 +63,8 @@ def test_a_question_in_a_thread_is_approved_by_typed_words(tmp_path):
         (question,) = platform.wait_until(platform.messages, 20)
         assert question["root_id"] == root
         assert "Approve shell" in question["message"]
-        named = re.search(r"/approve (\S+) or", question["message"])[1]
-        platform.post(f"@claw /approve {named.replace(chr(92), '')}",
+        named = re.search(r"yes (\S+) or", question["message"])[1]
+        platform.post(f"@claw yes {named}",
                       channel=platform.channel, root_id=root)
         platform.wait_until(lambda: any(
             "done:" in text for text in platform.answers()), 20)
