@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from claw.channels import answers
 from claw.core.channel import ChannelMessage
 from claw.core.value import replace
-from claw.runtime.message import answers
 
 ACTION = "action"
 CONTROL = "control:"
@@ -101,8 +101,7 @@ def is_control(message: ChannelMessage) -> bool:
     """Whether this passes order and permits."""
     if message.kind == ACTION:
         return True
-    if answers.parse_decision(message.content) \
-            or answers.parse_reply(message.content):
+    if answers.is_answer(message.content):
         return True
     word = command_word(message.content)
     # A terminal has Ctrl-C.

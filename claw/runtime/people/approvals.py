@@ -1,7 +1,7 @@
 """Questions to the owner over a channel, which outlive the process.
 
 The question is an outbox row with buttons; the answer is a button press, or
-typed (`yes ID`, `/approve ID`: message/answers.py), taken only from the
+typed (`yes ID`, `/approve ID`: channels/answers.py), taken only from the
 person whose message started the turn. A turn that is repeated after a kill
 meets its own question again, open or answered, and asks nothing twice.
 """
@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 
+from claw.channels import answers
 from claw.channels.markers import inert
 from claw.core.channel import (
     STRANGER,
@@ -29,7 +30,6 @@ from claw.core.turn import (
     current_turn,
 )
 from claw.core.value import replace
-from claw.runtime.message import answers
 from claw.runtime.message.keys import (
     command_word,
     history_key,

@@ -7,10 +7,10 @@ They live beside approvals and are kept as those are; ids that begin with
 import json
 from collections.abc import Sequence
 
+from claw.channels import answers
 from claw.channels.markers import inert
 from claw.core.channel import Button, ChannelMessage, SendMessage
 from claw.core.turn import TurnContext
-from claw.runtime.message import answers
 from claw.runtime.message.keys import command_word
 from claw.text.addresses import make_plain
 

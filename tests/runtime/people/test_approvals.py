@@ -263,7 +263,7 @@ async def test_a_yes_in_another_chat_is_said_to_the_model(dialogue):
 
 async def test_an_id_that_was_used_is_not_drawn_again(dialogue, monkeypatch):
     drawn = ["k2m3p", "k2m3p", "r4s5t"]
-    monkeypatch.setattr("claw.runtime.message.answers.draw_id",
+    monkeypatch.setattr("claw.channels.answers.draw_id",
                         lambda sign="": drawn.pop(0))
     async with dialogue([call(x=1), call(x=2), "done"]) as d:
         d.channel.say("go")

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from claw.runtime.message import answers
+from claw.channels import answers
 
 
 @pytest.mark.parametrize(("text", "decision"), [

@@ -73,6 +73,12 @@ def parse_decision(text: str) -> "tuple[str, Decision] | None":
     return (found[2], only) if only else None
 
 
+def is_answer(text: str) -> bool:
+    """Whether it answers a question, whichever that is. For channels that
+    cut a message down to what counts, as to a command."""
+    return parse_decision(text) is not None or parse_reply(text) is not None
+
+
 def is_lone(text: str) -> bool:
     """Whether a yes or a no is all that is said."""
     return len(text) <= _MOST and unicodedata.normalize(
