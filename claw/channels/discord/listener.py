@@ -57,6 +57,7 @@ _SHORT_S = 60.0
 _MISSES = 3  # of the address to resume at, until the other one is taken
 _CLOSE_S = 0.5
 _MOST_DONE = 2000
+_AT_ONCE = 5  # channels whose history is asked for
 MOST_OWNERS = 20  # whose direct messages are looked up
 
 
@@ -205,15 +206,16 @@ class Listener:
         user = data.get("user")
         if isinstance(user, dict) and is_id(user.get("id")):
             self._bot_id = user["id"]
+        self._session.is_behind = True
         await self._open_chats()
-        for chat in list(self._session.place.chats):
-            await self._read_on(chat, None, inbox)
+        await self._read_on(list(self._session.place.chats), None, inbox)
         guilds = data.get("guilds")
         self._session.begin(
             str(data.get("session_id") or ""),
             str(data.get("resume_gateway_url") or ""),
             [guild["id"] for guild in guilds if isinstance(guild, dict)
              and is_id(guild.get("id"))] if isinstance(guilds, list) else [])
+        self._session.is_behind = False
         application = data.get("application")
         if not self._registered and isinstance(application, dict) \
                 and is_id(application.get("id")):
@@ -235,6 +237,7 @@ class Listener:
                 self._log("chat_not_opened", user=owner, error=error.message)
             else:
                 self._session.note_chat(chat, owner)
+        self._session.save()
 
     async def _guild(self, guild: dict[str, Any], inbox: Inbox) -> None:
         """A server shows itself; what was missed there is read."""
@@ -242,18 +245,22 @@ class Listener:
         place, guild_id = self._session.place, guild.get("id")
         if guild_id not in place.gap or guild.get("unavailable"):
             return
-        for chat in self._history.find_behind(
-                guild, self._session.read_until):
-            await self._read_on(chat, guild_id, inbox)
+        await self._read_on(self._history.find_behind(
+            guild, self._session.read_until), guild_id, inbox)
         place.gap.remove(guild_id)
 
-    async def _read_on(self, chat: str, guild_id: str | None,
+    async def _read_on(self, chats: Sequence[str], guild_id: str | None,
                        inbox: Inbox) -> None:
-        for raw in await self._history.read_on(chat,
-                                               self._session.read_until):
-            # REST names no server.
-            await self._message({**raw, "guild_id": guild_id}, inbox)
-            self.link.heard()
+        """What was missed in these channels, some of them at a time."""
+        since = self._session.read_until
+        for at in range(0, len(chats), _AT_ONCE):
+            for rows in await asyncio.gather(*(
+                    self._history.read_on(chat, since)
+                    for chat in chats[at:at + _AT_ONCE])):
+                for raw in rows:
+                    # REST names no server.
+                    await self._message({**raw, "guild_id": guild_id}, inbox)
+                    self.link.heard()
 
     async def _message(self, raw: dict[str, Any], inbox: Inbox, *,
                        edit: bool = False) -> bool:

@@ -39,6 +39,7 @@ class Session:
         self._marks = marks
         self._account = account
         self.place = Place(account)
+        self.is_behind = False  # messages that were missed are being read
         self._read()
 
     def _read(self) -> None:
@@ -86,7 +87,7 @@ class Session:
                      private: bool) -> None:
         """This message is committed, or nothing for us."""
         place = self.place
-        if not place.gap:
+        if not place.gap and not self.is_behind:
             place.since = max(place.since, int(message_id))
         if private:
             self.note_chat(chat)

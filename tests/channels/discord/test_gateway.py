@@ -279,6 +279,40 @@ def test_a_lost_session_misses_nothing_in_servers_threads_and_chats(
     assert place(bot)["gap"] == []
 
 
+@pytest.mark.parametrize("newest", ["1001", "1002", "1003"])
+def test_what_was_missed_in_one_chat_hides_none_of_another(
+        bot, platform, monkeypatch, newest):
+    """The newest message of the chat that is read first was taken for the
+    place up to which all were read."""
+    monkeypatch.setattr("claw.channels.discord.session._SLACK_S", 0.0)
+    monkeypatch.setattr("claw.channels.discord.listener._AT_ONCE", 1)
+    owners = ("1001", "1002", "1003")
+    bot.hears(allowed_users=owners)
+    platform.forget_sessions()
+    for chat in sorted(owners, key=lambda chat: chat == newest):
+        time.sleep(0.005)
+        platform.post(f"missed {chat}", chat)
+    put, count = bot.inbox.put, len(bot.inbox.messages)
+
+    async def keep_one(message):
+        if len(bot.inbox.messages) > count:
+            raise StorageError("killed")
+        await put(message)
+
+    async def killed():
+        async with bot.listening(allowed_users=owners):
+            await platform.until(lambda: bot.listener.done())
+    bot.inbox.put = keep_one
+    with pytest.raises(StorageError):
+        asyncio.run(killed())
+    bot.inbox.put = put
+
+    found = bot.hears(allowed_users=owners)
+
+    assert {m.content for m in found} == {
+        f"missed {chat}" for chat in owners}
+
+
 def test_the_first_word_of_an_owner_is_not_missed(bot, platform):
     """His direct messages were never seen before."""
     bot.hears()
