@@ -78,14 +78,10 @@ def read_refusal(peer: Peer, method: str, answer: Answer,
                                 status=answer.status)
     if code == "missing_scope":
         needed = summarise(str(body.get("needed") or "one"), peer.secrets)
-        return RefusedByScopeError(
+        return RequestRefusedError(
             f"{message} ({needed})", status=403, hint=f"add the scope {needed}"
             " to the app at api.slack.com/apps and install it again")
     return RequestRefusedError(message, status=400, hint=_HINTS.get(code))
-
-
-class RefusedByScopeError(RequestRefusedError):
-    """The token may not do this."""
 
 
 def read_code(error: ClawError) -> str:

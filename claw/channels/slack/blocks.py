@@ -113,7 +113,7 @@ def _inline(text: str, start: int, end: int, spans: Sequence[Span]
         link = next((s.extra for s in inside if s.kind == "text_link"), "")
         style = {_STYLES[s.kind]: True for s in inside if s.kind in _STYLES}
         element: Block = {"type": "text", "text": text[left:right]}
-        if link:
+        if link.startswith(("http://", "https://")):
             element = {"type": "link", "url": link, "text": text[left:right]}
         found.append({**element, "style": style} if style else element)
     return found

@@ -132,8 +132,12 @@ def _read_file(file: Mapping[str, Any]) -> FileRef:
     size = file.get("size")
     return FileRef(
         _kind(file, name, mime or ""),
-        _text(file, "url_private_download") or _text(file, "url_private"),
+        find_address(file) or _text(file, "id"),
         name, mime, size if isinstance(size, int) else 0)
+
+
+def find_address(file: Mapping[str, Any]) -> str:
+    return _text(file, "url_private_download") or _text(file, "url_private")
 
 
 def _kind(file: Mapping[str, Any], name: str, mime: str) -> str:

@@ -18,6 +18,7 @@ from claw.channels.slack.events import (
     Incoming,
     build_action,
     compose,
+    find_address,
     find_files,
     is_group,
     mentioned,
@@ -71,14 +72,13 @@ class Intake:
         if incoming.user == bot.user_id \
                 or not self._is_heard(incoming.channel):
             return None
-        text, group = incoming.text, is_group(incoming.channel)
-        if group:
-            if self._settings.mention_only \
-                    and not mentions(text, bot.user_id):
-                return None
-            text = strip_mention(text, bot.user_id)
-            if not text and not incoming.files and not incoming.attachments:
-                return None  # a mention and nothing else
+        group = is_group(incoming.channel)
+        if group and self._settings.mention_only \
+                and not mentions(incoming.text, bot.user_id):
+            return None
+        text = strip_mention(incoming.text, bot.user_id)
+        if not text and not incoming.files and not incoming.attachments:
+            return None  # a mention and nothing else
         person = Person(incoming.user)
         if not self.door.allows(person):
             if not group:
@@ -137,10 +137,16 @@ class Intake:
             lines.append(f"[{more} more files were not fetched]")
         return lines, found
 
-    async def _download(self, url: str) -> bytes:
-        if not url:
+    async def _download(self, place: str) -> bytes:
+        """By the address of a file, or its id: of another workspace's Slack
+        tells the address when it is asked."""
+        if place and "://" not in place:
+            found = (await self._api.call("files.info", {"file": place})
+                     ).get("file")
+            place = find_address(found) if isinstance(found, dict) else ""
+        if not place:
             raise RequestRefusedError("Slack gave no address of the file")
-        return await self._api.download(url)
+        return await self._api.download(place)
 
     # -- strangers
 

@@ -170,13 +170,14 @@ class Sender:
             content = await asyncio.to_thread(
                 self._files.read, str(part.data["path"]), UPLOAD_BYTES)
         except (ClawError, OutsideError, OSError) as error:
-            said = f"({part.text} can not be sent: {error})"
-            return await self._text(channel, thread,
-                                    _text_part(said, []), leaving)
+            return await self._say(channel, thread, part, error, leaving)
         name = safe_name(str(part.data["name"]), "file")
         channel = await self.find_channel(channel)
-        found = await self._api.call("files.getUploadURLExternal", {
-            "filename": name, "length": len(content)})
+        try:
+            found = await self._api.call("files.getUploadURLExternal", {
+                "filename": name, "length": len(content)})
+        except RequestRefusedError as error:  # no scope, too large, empty
+            return await self._say(channel, thread, part, error, leaving)
         file_id, url = found.get("file_id"), found.get("upload_url")
         if not isinstance(file_id, str) or not isinstance(url, str):
             raise UnavailableError(
@@ -193,6 +194,15 @@ class Sender:
         ts = find_share(files[0] if isinstance(files, list) and files
                         else None, channel)
         return ts or await self.look_for_share(file_id, channel) or file_id
+
+    async def _say(self, channel: str, thread: str | None, part: Part,
+                   why: Exception,
+                   leaving: Callable[[], None] | None) -> str:
+        """In the place of a file, why it is not there."""
+        said = f"({part.text} can not be sent: {why})"
+        return await self._text(channel, thread, replace(
+            _text_part(said, []), data={"text": said, "spans": [],
+                                        "key": part.data["key"]}), leaving)
 
     def _note_upload(self, key: str, file_id: str) -> None:
         """Keep the id of an upload that is about to be posted."""

@@ -15,6 +15,7 @@ from claw.channels.slack.events import Incoming, order
 from claw.core.channel import KeepsMarks
 
 MOST_THREADS = 50
+FIRST_S = 60.0
 THREAD_S = 24 * 3600.0
 _SINCE, _AT, _THREADS = "since", "at:", "threads"
 
@@ -24,23 +25,32 @@ class Progress:
 
     def __init__(self, marks: KeepsMarks) -> None:
         self._marks = marks
+        self._floor = "0"
 
     @property
     def is_new(self) -> bool:
         """Whether this is the very first start: nothing old is read."""
         return self._marks.get(_SINCE) is None
 
+    def begin(self, now: float) -> None:
+        """Listen for the first time. Slack may bring what was said a
+        moment before: should this process be killed, the next one reads
+        that, too, in its order."""
+        self._marks.set(_SINCE, f"{now - FIRST_S:.6f}")
+        self._floor = f"{now:.6f}"
+
     def read_until(self, now: float) -> None:
         """All channels were read up to this time."""
-        self._marks.set(_SINCE, f"{now:.6f}")
+        self._marks.set(_SINCE, max(
+            f"{now:.6f}", self._marks.get(_SINCE) or "0", key=order))
 
     def begin_at(self, channel: str, ts: str) -> None:
         """What a channel has now is old."""
         self._raise(channel, ts)
 
     def after(self, channel: str) -> str:
-        return self._marks.get(_AT + channel) or self._marks.get(
-            _SINCE) or "0"
+        return self._marks.get(_AT + channel) or max(
+            self._floor, self._marks.get(_SINCE) or "0", key=order)
 
     def channels(self) -> list[str]:
         """Those in which something was said."""

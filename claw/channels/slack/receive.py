@@ -12,7 +12,7 @@ from claw.channels.slack.api import Bot, SlackApi
 from claw.channels.slack.events import Incoming, build_command, read_event
 from claw.channels.slack.history import SLACK_S, History
 from claw.channels.slack.intake import Intake
-from claw.channels.slack.progress import Progress
+from claw.channels.slack.progress import FIRST_S, Progress
 from claw.channels.slack.signs import Signs
 from claw.channels.slack.socket import PING_S, SocketMode
 from claw.core.channel import ChannelDeps, ChannelMessage, Inbox
@@ -44,6 +44,7 @@ class Receiver:
         self._turns: defaultdict[str, asyncio.Lock] = defaultdict(
             asyncio.Lock)
         self._catching_up: asyncio.Task[None] | None = None
+        self._first: asyncio.TimerHandle | None = None
 
     async def run(self, inbox: Inbox) -> None:
         """Receive until cancelled. Raises AuthError and what `put`
@@ -63,6 +64,8 @@ class Receiver:
                 self._api, self.link, self._take_envelope, self._connected,
                 log=self._log, ping_s=self._ping_s).run()
         finally:
+            if self._first is not None:
+                self._first.cancel()
             await self._stop_catching_up()
 
     async def _identify(self) -> Bot:
@@ -91,8 +94,12 @@ class Receiver:
                 self._progress.read_until(self._api.server_time() - SLACK_S)
             return
         await self._stop_catching_up()
-        if self._progress.is_new:  # nothing old is read
-            self._progress.read_until(self._api.server_time() - SLACK_S)
+        if self._progress.is_new:  # nothing was missed
+            now = self._api.server_time()
+            self._progress.begin(now)
+            self._first = asyncio.get_running_loop().call_later(
+                FIRST_S, self._progress.read_until, now)
+            return
         self._history.begin()
         self._catching_up = asyncio.create_task(self._catch_up())
 

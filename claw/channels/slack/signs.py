@@ -6,10 +6,7 @@ from typing import Any
 from claw.channels.slack.api import SlackApi
 from claw.channels.slack.blocks import parse_recipient
 from claw.channels.slack.events import parse_id
-from claw.core.errors import (
-    NotFoundError,
-    RequestRefusedError,
-)
+from claw.core.errors import RequestRefusedError
 
 _NAMES = {
     "👀": "eyes", "✅": "white_check_mark", "⚠": "warning", "❌": "x",
@@ -113,6 +110,7 @@ class Signs:
             if isinstance(message, dict) \
                     and message.get("ts") == ts:
                 return message
-        raise NotFoundError(f"no message of Slack has the id {ts!r}")
+        raise RequestRefusedError(
+            f"no message of Slack has the id {ts!r}", status=404)
 
 

@@ -263,7 +263,7 @@ def check_blocks(blocks: Any) -> None:
 
 def _is_inline(element: Json) -> bool:
     if element["type"] == "link":
-        return bool(element["url"].startswith(("http://", "https://", "tg:")))
+        return bool(element["url"].startswith(("http://", "https://")))
     return bool(element["type"] == "text" and element["text"])
 
 

@@ -190,7 +190,8 @@ def test_two_files_of_one_name_are_two_files(bot, platform):
     ({"url_private": "https://evil.org/x"}, "not at Slack"),
     ({"url_private": "https://slack.com.evil.org/x"}, "not at Slack"),
     ({"url_private": "http://files.slack.com/x"}, "not at Slack"),
-    ({"url_private": ""}, "no address"),
+    ({"url_private": "", "id": ""}, "no address"),
+    ({"url_private": ""}, "file_not_found"),
     ({"size": 10**9}, "bots can fetch 20 MiB"),
 ])
 def test_a_file_that_is_not_fetched_says_why(bot, platform, file, why):
@@ -200,6 +201,19 @@ def test_a_file_that_is_not_fetched_says_why(bot, platform, file, why):
     assert why in found.content
     assert found.content.endswith("look")
     assert platform.downloads == []
+
+
+def test_a_file_of_another_workspace_is_asked_for(bot, platform):
+    """Slack Connect: file_access is "check_file_info"."""
+    def say():
+        file = platform.add_file(b"content")
+        platform.world.files[file["id"]] = file
+        platform.say("look", files=[{"id": file["id"], "name": "a.txt",
+                                     "file_access": "check_file_info"}])
+
+    (found,) = heard(bot, platform, say)
+
+    assert Path(found.attachments[0].path).read_bytes() == b"content"
 
 
 def test_a_login_page_is_no_file(bot, platform):

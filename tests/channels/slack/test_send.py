@@ -250,6 +250,17 @@ def test_a_file_that_cannot_be_sent_is_told_of(bot, platform, target):
     assert platform.list_calls("files.getUploadURLExternal") == []
 
 
+def test_a_bot_without_the_scope_for_files_says_so(bot, platform):
+    (bot.workspace / "a.txt").write_bytes(b"content")
+    platform.fault("files.getUploadURLExternal", "status", 1, status=400,
+                   description="missing_scope")
+    send(bot, "[DOCUMENT:a.txt]")
+
+    (text,) = platform.answers()
+    assert "Document: a.txt can not be sent" in text
+    assert "missing_scope" in text
+
+
 def test_an_address_is_fetched_by_nobody(bot, platform):
     send(bot, "[IMAGE:https://evil.org/x.png]", links=())
 
