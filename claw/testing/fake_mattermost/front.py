@@ -6,6 +6,7 @@ import socket
 import struct
 from collections.abc import Callable
 
+_ACCEPT_STEPS = 10
 _RESET = struct.pack("ii", 1, 0)  # close with RST: linger on, zero seconds
 
 
@@ -27,8 +28,10 @@ class Front:
 
     async def stop(self) -> None:
         self._server.close()
+        await _finish_accepts()
         self.reset_all()
         await asyncio.gather(*self._serving)
+        await _finish_accepts()  # of the server behind, on this loop too
 
     def reset_all(self) -> int:
         found = list(self.connections)
@@ -67,6 +70,13 @@ class Front:
                 behind.close()
             writer.close()
             self.connections.discard(writer)
+
+
+async def _finish_accepts() -> None:
+    """A server that closes forgets who is just being accepted: a socket
+    that nobody would ever close."""
+    for _ in range(_ACCEPT_STEPS):
+        await asyncio.sleep(0)
 
 
 async def _pump(reader: asyncio.StreamReader,
