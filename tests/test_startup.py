@@ -35,6 +35,7 @@ LATE = {
         "claw.channels.matrix.api",
         "claw.channels.matrix.diagnose",
         "claw.channels.matrix.drafts",
+        "claw.channels.matrix.encryption",
         "claw.channels.matrix.history",
         "claw.channels.matrix.intake",
         "claw.channels.matrix.outgoing",
@@ -43,6 +44,14 @@ LATE = {
         "claw.channels.matrix.sent",
         "claw.channels.matrix.signs",
         "claw.channels.matrix.sync",
+    },
+    "claw.channels.matrix.machine": {
+        "nio.crypto",
+        "nio.crypto.attachments",
+        "nio.events",
+        "nio.exceptions",
+        "nio.responses",
+        "nio.store",
     },
     "claw.channels.telegram.channel": {
         "claw.channels.telegram.api",

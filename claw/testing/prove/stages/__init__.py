@@ -9,9 +9,9 @@ from claw.testing.prove.verdict import Got, Said
 
 HERE = "127.0.0.1"
 STAGES = Registry("stage", "claw.stages", {
-    "matrix": "claw.testing.prove.stages.matrix:MatrixStage",
     "telegram": "claw.testing.prove.stages.telegram:TelegramStage",
     "webhook": "claw.testing.prove.stages.webhook:WebhookStage",
+    "matrix": "claw.testing.prove.stages.matrix:MatrixStage",
 })
 
 
