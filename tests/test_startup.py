@@ -82,6 +82,7 @@ LATE = {
         "claw.channels.matrix.api",
         "claw.channels.matrix.diagnose",
         "claw.channels.matrix.drafts",
+        "claw.channels.matrix.encryption",
         "claw.channels.matrix.history",
         "claw.channels.matrix.intake",
         "claw.channels.matrix.outgoing",
@@ -90,6 +91,14 @@ LATE = {
         "claw.channels.matrix.sent",
         "claw.channels.matrix.signs",
         "claw.channels.matrix.sync",
+    },
+    "claw.channels.matrix.machine": {
+        "nio.crypto",
+        "nio.crypto.attachments",
+        "nio.events",
+        "nio.exceptions",
+        "nio.responses",
+        "nio.store",
     },
     "claw.channels.mattermost.channel": {
         "claw.channels.mattermost.api",

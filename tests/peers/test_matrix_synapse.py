@@ -333,6 +333,21 @@ def test_a_stranger_is_declined_and_a_wrong_token_told(alice, bot, server):
     asyncio.run(work())
 
 
+def test_an_upgraded_room_is_followed_with_its_invitation(alice, bot):
+    async def work():
+        async with bot.listening():
+            room = alice.make_room(bot.person, room_version="11",
+                                   preset="public_chat")
+            await bot.joined(room)
+            new = alice.call("POST", f"/rooms/{room}/upgrade", {
+                "new_version": "12"})["replacement_room"]
+            await bot.joined(new)
+            alice.say(new, "here now")
+            await until(lambda: "here now" in bot.inbox.texts)
+
+    asyncio.run(work())
+
+
 # -- encrypted rooms
 
 @asynccontextmanager

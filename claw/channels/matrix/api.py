@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import hashlib
 import json
+import re
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from email.utils import parsedate_to_datetime
@@ -54,6 +55,7 @@ OLD_MEDIA = "/_matrix/media/v3/download"
 CALM_S = 60.0
 LONGEST_S = 3600.0  # that a server may ask to wait
 _TRIES = 3
+_NESTING = re.compile(rb'"(?:[^"\\]|\\.)*+"|[\[\]{}]', re.DOTALL)
 
 
 class MatrixRefusedError(RequestRefusedError):
@@ -354,13 +356,33 @@ _HINTS = {
 
 def read_body(answer: Answer) -> dict[str, Any] | None:
     """The JSON object of an answer; None for anything else."""
+    content = answer.content
     try:
-        body = json.loads(answer.content)
-        if b"\\ud" in answer.content.lower():  # halves of characters, perhaps
+        try:
+            body = json.loads(content)
+        except RecursionError:  # one event of somebody's must not stop all
+            body = json.loads(cut_deep(content))
+        if b"\\ud" in content.lower():  # halves of characters, perhaps
             body = json.loads(to_bytes(body))
     except (ValueError, RecursionError):
         return None
     return body if isinstance(body, dict) else None
+
+
+def cut_deep(content: bytes, most: int = 100) -> bytes:
+    """JSON with null in the place of what is nested deeper than that."""
+    kept: list[bytes] = []
+    depth, at = 0, 0
+    for sign in _NESTING.finditer(content):
+        if sign[0] in b"[{":
+            depth += 1
+            if depth == most:
+                kept += [content[at:sign.start()], b"null"]
+        elif sign[0] in b"]}":
+            if depth == most:
+                at = sign.end()
+            depth -= 1
+    return b"".join([*kept, content[at:] if depth < most else b""])
 
 
 def read_wait_s(answer: Answer, body: dict[str, Any] | None

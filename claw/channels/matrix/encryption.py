@@ -67,6 +67,7 @@ class Encryption:
         self._log = log
         self._machine: Machine | None = None
         self._lock = asyncio.Lock()
+        self._syncs = False
         self._shared: dict[str, frozenset[tuple[str, str]]] = {}
         self._waiting: dict[str, Waiting] = {}  # by event id
         self._came: set[str] = set()  # sessions whose key is new
@@ -82,6 +83,7 @@ class Encryption:
         """What a sync brought for the machine. Raises UnavailableError:
         then the sync is asked for again."""
         me = await self._api.me()
+        self._syncs = True
         if self._machine is None:
             if not is_installed() or not me.device_id or not (
                     needs_encryption(body)
@@ -228,11 +230,15 @@ class Encryption:
                 if key in content}}
 
     async def _find_readers(self, room_id: str) -> set[str]:
-        """Who is in a room or invited."""
+        """Who is in a room or invited; where we sync it is known until
+        somebody comes or goes."""
+        room = self._rooms[room_id]
+        if room.readers is not None and self._syncs:
+            return room.readers
         body = await self._api.call("GET", "rooms", room_id, "members",
                                     query={"not_membership": "leave"},
                                     room=room_id)
-        found = set()
+        found: set[str] = set()
         for raw in items(body, "chunk"):
             try:
                 event = read_event(raw)
@@ -241,6 +247,7 @@ class Encryption:
             if event.type == MEMBER and event.state_key and event.content.get(
                     "membership") in ("join", "invite"):
                 found.add(event.state_key)
+        room.readers = found
         return found
 
     # -- the machine's errands

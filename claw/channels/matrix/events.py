@@ -18,6 +18,7 @@ from claw.core.files import safe_name
 
 MESSAGE, STICKER, ENCRYPTED = "m.room.message", "m.sticker", "m.room.encrypted"
 MEMBER, ENCRYPTION = "m.room.member", "m.room.encryption"
+TOMBSTONE = "m.room.tombstone"
 # What we put into each of our messages, to know it by.
 KEY = "org.claw.key"
 _KINDS = {"m.image": "image", "m.file": "document", "m.audio": "audio",
@@ -200,6 +201,14 @@ def _name_pattern(me: str, name: str) -> re.Pattern[str]:
 
 
 # -- membership
+
+def find_successor(event: Event) -> str | None:
+    """The room that takes the place of one that was upgraded."""
+    if event.type != TOMBSTONE or event.state_key != "":
+        return None
+    found = text(event.content, "replacement_room")
+    return found if found.startswith("!") else None
+
 
 def read_membership(event: Event) -> tuple[str, str, str] | None:
     """(user, membership, display name) of a member event."""

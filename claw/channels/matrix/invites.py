@@ -104,6 +104,11 @@ class Invites:
                       "channels_config.matrix.allowed_users"))
         self._run(self._leave(room_id))
 
+    def join(self, room_id: str, by: str) -> None:
+        """Join a room that somebody leads us to."""
+        if room_id not in self._waiting:
+            self._accept(Invitation(room_id, by, False))
+
     def _accept(self, invitation: Invitation) -> None:
         self._waiting[invitation.room_id] = invitation
         self._save()
@@ -118,8 +123,9 @@ class Invites:
         room_id = invitation.room_id
         for wait_s in (*TRY_AGAIN_S, None):
             try:
-                await self._api.call("POST", "rooms", room_id, "join",
-                                     timeout_s=JOIN_S)
+                await self._api.call(
+                    "POST", "join", room_id, timeout_s=JOIN_S,
+                    query={"via": invitation.inviter.partition(":")[2]})
                 self._log("room_joined", room=room_id,
                           inviter=invitation.inviter)
                 if invitation.is_direct:

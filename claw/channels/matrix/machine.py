@@ -17,7 +17,13 @@ from pathlib import Path
 from typing import Any
 
 from claw.channels.matrix.api import Me
-from claw.channels.matrix.events import Event, read_event, table, text
+from claw.channels.matrix.events import (
+    ENCRYPTED,
+    Event,
+    read_event,
+    table,
+    text,
+)
 from claw.core.errors import MissingPartError, StorageError, UnavailableError
 from claw.core.folders import make_private
 from claw.core.installed import install_command
@@ -107,6 +113,8 @@ class Machine:
             RoomKeyEvent,
             ToDeviceEvent,
         )
+        if raw["type"] not in (ENCRYPTED, "m.room_key_request"):
+            return None  # a bot verifies nobody
         event = ToDeviceEvent.parse_event(raw)
         if event is None:
             return None

@@ -50,6 +50,7 @@ class Room:
         self.invited: set[str] = set()
         self.members: set[str] | None = None
         self.count: int | None = None
+        self.readers: set[str] | None = None  # joined or invited
         self.encryption: dict[str, Any] | None = None
         self.is_asked = False  # whether it is encrypted
 
@@ -65,6 +66,7 @@ class Room:
         self.invited.discard(user)
         if membership == "invite":
             self.invited.add(user)
+        self.readers = None
         self.count = None  # what a sync sums up comes after this
         if self.members is not None:
             (self.members.add if membership == "join"

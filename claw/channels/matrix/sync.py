@@ -24,7 +24,9 @@ from claw.channels.matrix.events import (
     MEMBER,
     MESSAGE,
     STICKER,
+    TOMBSTONE,
     Event,
+    find_successor,
     items,
     read_event,
     table,
@@ -53,7 +55,7 @@ T = TypeVar("T")
 
 TIMELINE = 50  # events of a room that one sync gives
 CREATE = "m.room.create"
-KINDS = (MESSAGE, STICKER, ENCRYPTED, MEMBER, ENCRYPTION)
+KINDS = (MESSAGE, STICKER, ENCRYPTED, MEMBER, ENCRYPTION, TOMBSTONE)
 UNREADABLE = ("I can't read your message: the key to it has not arrived. "
               "Please send it again.")
 MISSING = ("This room is encrypted, and the part of claw that reads such "
@@ -189,6 +191,8 @@ class Syncer:
         ready: list[ChannelMessage] = []
         last: str | None = None
         for event in events:
+            if successor := find_successor(event):
+                self._follow(room_id, successor, event.sender)
             message = await self._build(event, room_id, inbox)
             if message is not None:
                 ready.append(message)
@@ -302,9 +306,18 @@ class Syncer:
     def _hears(self, room_id: str) -> bool:
         return not self._listed or room_id in self._heard
 
+    def _follow(self, room_id: str, successor: str, by: str) -> None:
+        """A room was upgraded: go along, and hear the new one where the
+        old one was listed."""
+        self._log("room_upgraded", room=room_id, successor=successor)
+        if self._listed:
+            self._marks.set(f"successor {room_id}", successor)
+            self._heard.add(successor)
+        self.invites.join(successor, by)
+
     async def _find_listed(self) -> None:
         """The ids of the rooms that are listed."""
-        if len(self._heard) == len(self._listed):
+        if len(self._heard) >= len(self._listed):
             return
         found = set()
         for room in self._listed:
@@ -316,6 +329,10 @@ class Syncer:
                 self._log("room_unknown", room=room, error=error.message,
                           hint="is channels_config.matrix.room_id or "
                                "allowed_rooms right?")
+        for room in list(found):
+            while (room := self._marks.get(f"successor {room}") or "") \
+                    and room not in found:
+                found.add(room)
         self._heard = found
 
     def _start(self, errand: Coroutine[Any, Any, None]) -> None:

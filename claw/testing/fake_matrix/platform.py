@@ -40,6 +40,7 @@ class FakeMatrix(FakeServer):
         self.syncs = 0
         self.since = 0  # what the bot has confirmed
         self.wedged = False
+        self.public: set[str] = set()  # rooms that anybody may join
         self.first_place: int | None = None
         self.typing: dict[str, bool] = {}
         self.receipts: dict[str, str] = {}
@@ -300,6 +301,9 @@ class FakeMatrix(FakeServer):
             if path[2] not in self.world.aliases:
                 raise MatrixError(404, "M_NOT_FOUND", "Room alias not found")
             return {"room_id": self.world.aliases[path[2]], "servers": []}
+        if path[0] == "join":
+            return self._room_call(method, self.world.room(path[1]),
+                                   ["join"], query, body)
         if path == ["createRoom"]:
             room = self.world.make_room(f"!made{self.world.number()}", BOT)
             for user in body.get("invite", ()):
@@ -330,7 +334,7 @@ class FakeMatrix(FakeServer):
                    query: dict[str, str], body: Json) -> Json:
         membership = room.membership(BOT)
         if path in (["join"], ["leave"]):
-            if membership == "leave":
+            if membership == "leave" and room.room_id not in self.public:
                 raise MatrixError(403, "M_FORBIDDEN", "not invited")
             self.world.enter(room, BOT, path[0])
             return {"room_id": room.room_id}
@@ -429,6 +433,8 @@ def _name(method: str, segments: list[str]) -> str:
         return "download"
     if len(segments) > 5 and segments[3] == "rooms":
         return segments[5]
+    if len(segments) > 4 and segments[3] == "join":
+        return "join"
     return segments[-1]
 
 

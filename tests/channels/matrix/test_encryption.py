@@ -211,6 +211,7 @@ def test_who_has_left_reads_no_more(account, platform, stage, tmp_path):
             bob = Device(platform, tmp_path, BOB)
             await channel.send(SendMessage("one", ROOM))
             platform.world.enter(platform.world.room(ROOM), BOB, "leave")
+            await account.settle()
             await channel.send(SendMessage("two", ROOM))
             assert bob.read() == ["one", None]
 

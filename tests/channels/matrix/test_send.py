@@ -97,7 +97,9 @@ def test_the_same_part_twice_is_one_event(account, platform):
     assert platform.answers() == ["hello"]
 
 
-def test_past_the_keys_time_history_tells(account, platform):
+@pytest.mark.parametrize("tells", [True, False])
+def test_past_the_keys_time_history_tells(account, platform, tells):
+    """Also where the server does not say whose key it was."""
     async def work(channel):
         message = SendMessage("hello", ROOM)
         (part,) = channel.parts(message)
@@ -105,6 +107,8 @@ def test_past_the_keys_time_history_tells(account, platform):
         doubt, never = (Doubt(message, one) for one in (part, other))
         sent = await channel.send_part(message, part)
         platform.forget_keys()
+        if not tells:
+            del platform.sends()[0][1]["unsigned"]["transaction_id"]
         for n in range(250):
             platform.post(f"n{n}")
         return sent, await channel.find_sent(doubt), \

@@ -298,3 +298,23 @@ def test_a_new_name_of_the_bot_hides_no_message(account, platform):
     account.hears()
 
     assert account.inbox.contents == ["one", "two", "three"]
+
+
+@pytest.mark.parametrize("given", [{}, {"room_id": ROOM}])
+def test_an_upgraded_room_is_followed(account, platform, given):
+    async def work():
+        platform.add_room(V12, ALICE, bot=False)
+        platform.public.add(V12)
+        async with account.listening(**given):
+            platform.world.add(
+                platform.world.room(ROOM), "m.room.tombstone", ALICE,
+                {"body": "moved", "replacement_room": V12}, "")
+            await platform.until(
+                lambda: membership(platform, V12) == "join")
+        platform.post("here now", V12)
+        async with account.listening(**given):  # also after a restart
+            await platform.until(lambda: account.inbox.messages)
+
+    run(work)
+
+    assert account.inbox.contents == ["here now"]
