@@ -45,7 +45,7 @@ def test_list_shows_what_is_set_up_and_what_is_not(claw, platform):
     lines = claw("channel", "list").out.splitlines()
     assert lines[0].startswith("cli")
     assert lines[1] == "telegram\tset up"
-    assert lines[2] == "webhook\t-"
+    assert "webhook\t-" in lines[2:]
 
 
 def test_list_as_json_tells_how_a_running_one_is(claw, platform, home):

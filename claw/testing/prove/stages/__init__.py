@@ -10,8 +10,8 @@ from claw.testing.prove.verdict import Got, Said
 HERE = "127.0.0.1"
 STAGES = Registry("stage", "claw.stages", {
     "telegram": "claw.testing.prove.stages.telegram:TelegramStage",
-    "irc": "claw.testing.prove.stages.irc:IrcStage",
     "webhook": "claw.testing.prove.stages.webhook:WebhookStage",
+    "irc": "claw.testing.prove.stages.irc:IrcStage",
 })
 
 
