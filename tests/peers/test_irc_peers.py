@@ -229,6 +229,7 @@ def test_ngircd_without_accounts_and_with_a_nick_in_use(
 
 def test_ngircd_restarted_and_stopped_in_its_tracks(tmp_path, monkeypatch):
     patience = Patience(silence_s=0.5, answer_s=0.5)
+    monkeypatch.setattr("claw.channels.irc.client._WAITS_S", (0.0,))
 
     with ngircd("server-pass") as server:
         peer = Peer(server, tmp_path, monkeypatch)

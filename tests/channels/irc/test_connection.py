@@ -6,6 +6,7 @@ import subprocess
 
 import pytest
 
+from claw.channels.irc.wire import Wire
 from claw.core.errors import StorageError, UnavailableError
 from claw.net.errors import class_names
 from claw.testing.contracts.stage import Kept, until
@@ -104,6 +105,33 @@ def test_what_came_under_another_nick_of_ours_is_read_later(bot):
     assert contents(bot) == ["while you were away"]
 
 
+@pytest.mark.parametrize("caps", [CAPS, NO_HISTORY],
+                         ids=["history", "no history"])
+def test_what_comes_while_we_join_is_not_lost_and_comes_after_what_was_missed(
+        tmp_path, caps):
+    with FakeIrc(caps) as server:
+        bot = Bot(server, tmp_path)
+
+        async def life():
+            async with bot.listening(channels=("#a",)):
+                await asyncio.sleep(0.1)
+
+        asyncio.run(life())
+        if caps is CAPS:
+            server.say("missed")
+        real = server._on_join
+
+        def join(client, line):
+            server._tell("alice", "alice", "claw", "live", "", "PRIVMSG")
+            real(client, line)
+
+        server._on_join = join
+        asyncio.run(life())
+
+    assert list(dict.fromkeys(contents(bot))) == (
+        ["missed", "live"] if caps is CAPS else ["live"])
+
+
 def test_more_than_is_read_after_an_outage_is_told(bot):
     server = bot.server
 
@@ -119,6 +147,19 @@ def test_more_than_is_read_after_an_outage_is_told(bot):
     asyncio.run(life())
 
     assert bot.logged("history_cut")
+
+
+def test_the_rest_of_a_line_that_is_too_long_is_no_line():
+    async def work():
+        reader = asyncio.StreamReader()
+        wire = Wire(reader, None, "it")
+        reader.feed_data(b"a" * 40_000)
+        reading = asyncio.create_task(wire.read())
+        await asyncio.sleep(0.01)
+        reader.feed_data(b":al!u@h PRIVMSG claw :mine\r\nPING :x\r\n")
+        return await reading
+
+    assert asyncio.run(work()).command == "PING"
 
 
 def test_without_history_nothing_is_asked_for(tmp_path):

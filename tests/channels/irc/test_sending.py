@@ -165,6 +165,18 @@ def test_a_recipient_is_one_nick_or_channel(bot, target):
                    for line in bot.server.received[:-1])
 
 
+def test_a_line_that_a_filter_swallows_is_no_sent_line(bot, monkeypatch):
+    monkeypatch.setattr("claw.channels.irc.session.ECHO_S", 0.05)
+    bot.server._keep = lambda client, target, text: None
+
+    async def work():
+        async with bot.listening(channels=("#a",)):
+            with pytest.raises(RequestRefusedError, match="to nobody"):
+                await bot.send("bad word", "#a")
+
+    asyncio.run(work())
+
+
 def test_a_server_that_asks_for_patience_gets_it(bot):
     async def work():
         async with bot.listening(channels=("#a",)) as channel:

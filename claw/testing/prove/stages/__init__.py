@@ -19,6 +19,8 @@ STAGES = Registry("stage", "claw.stages", {
     "mqtt": "claw.testing.prove.stages.mqtt:MqttStage",
     "webhook": "claw.testing.prove.stages.webhook:WebhookStage",
     "matrix": "claw.testing.prove.stages.matrix:MatrixStage",
+    "webhook": "claw.testing.prove.stages.webhook:WebhookStage",
+    "irc": "claw.testing.prove.stages.irc:IrcStage",
 })
 
 
