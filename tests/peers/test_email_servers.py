@@ -27,6 +27,7 @@ from claw.channels.email.settings import EmailSettings
 from claw.core.channel import ChannelDeps, Marks, SendMessage
 from claw.core.errors import AuthError, RequestRefusedError
 from claw.testing.contracts.stage import until
+
 from tests.peers.conftest import PEERS, free_port  # isort: skip
 
 pytestmark = pytest.mark.peers

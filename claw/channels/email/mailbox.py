@@ -12,6 +12,7 @@ import selectors
 import socket
 import ssl
 import threading
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import date, datetime
@@ -193,7 +194,8 @@ class Mailbox:
             if header is not None:
                 heads[uid] = Head(
                     header, size if isinstance(size, int) else 0,
-                    at.timestamp() if isinstance(at, datetime) else 0.0)
+                    at.timestamp() if isinstance(at, datetime)
+                    else time.time())
         return heads
 
     async def read_section(self, uid: int, section: str,

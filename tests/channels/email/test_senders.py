@@ -1,5 +1,7 @@
 """Who counts as the sender of a mail, and who is let in."""
 
+import asyncio
+
 import pytest
 
 from claw.channels.access import Person
@@ -7,6 +9,7 @@ from claw.channels.email.envelope import normalise, read_sender
 from claw.channels.email.intake import Addresses
 from claw.channels.email.proof import judge_sender
 from claw.core.channel import STRANGER
+from claw.testing.contracts.stage import until
 
 GOOD = "fake.test; dkim=pass header.d=people.test"
 BAD = "fake.test; dkim=fail header.d=people.test"
@@ -52,6 +55,14 @@ def test_only_the_topmost_header_counts():
     assert not judge_sender([BAD, GOOD], "people.test").is_good
     assert judge_sender([GOOD, BAD], "people.test").is_good
     assert not judge_sender([], "people.test").is_good
+
+
+def test_a_header_for_each_method_is_read_to_the_first_that_says_something():
+    assert judge_sender([
+        "bimi.x; bimi=skipped reason=\"none\"", "arc.x; arc=none",
+        "dmarc.x; dmarc=pass header.from=people.test"], "people.test").is_good
+    assert not judge_sender(["x; none", GOOD], "people.test").is_good
+    assert not judge_sender(["x; auth=pass", GOOD], "people.test").is_good
 
 
 def test_only_the_named_server_is_believed():
@@ -160,7 +171,6 @@ def test_everybody_is_a_stranger_but_the_owners(post, mail):
 
 def test_a_code_lets_its_sender_in(post, mail):
     async def go():
-        from claw.testing.contracts.stage import until
         async with post.listening(allowed_users=()):
             await until(lambda: post.logged("pairing"))
             code = post.logged("pairing")[0]["code"]
@@ -171,7 +181,6 @@ def test_a_code_lets_its_sender_in(post, mail):
             mail.post("hello")
             await until(lambda: post.inbox.messages)
 
-    import asyncio
     asyncio.run(go())
 
     assert [sent.recipient for sent in mail.sent] == [
