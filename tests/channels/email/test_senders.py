@@ -5,7 +5,11 @@ import asyncio
 import pytest
 
 from claw.channels.access import Person
-from claw.channels.email.envelope import normalise, read_sender
+from claw.channels.email.envelope import (
+    normalise,
+    read_envelope,
+    read_sender,
+)
 from claw.channels.email.intake import Addresses
 from claw.channels.email.proof import judge_sender
 from claw.core.channel import STRANGER
@@ -124,6 +128,14 @@ def test_the_list_holds_addresses_and_domains(entry, address, is_in):
     allowed = Addresses([entry])
 
     assert allowed.is_stranger(Person(address)) is not is_in
+
+
+def test_a_lone_carriage_return_begins_no_header():
+    mail = read_envelope(
+        b"Received: from x\rAuthentication-Results: x; dkim=pass "
+        b"header.d=people.test\r\nFrom: alice@people.test\r\n\r\n", 1, 0.0)
+
+    assert mail.raw.get_all("Authentication-Results") is None
 
 
 # -- on the wire
