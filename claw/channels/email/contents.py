@@ -1,8 +1,9 @@
 """What a mail says and brings along: its parts fetched, read and saved.
 
-Up to 512 KiB a mail is fetched whole (a hostile one takes seconds to parse);
-a larger one part by part, by what the server says of its structure. Of a text 256 KiB are read, of a file 25 MiB
-are kept, of one mail 20 files and 60 MiB.
+Up to 512 KiB a mail is fetched whole (to parse a hostile one takes seconds);
+a larger one part by part, by what the server says of its structure. Of a
+text 256 KiB are read, of a file 25 MiB are kept, of one mail 20 files and
+60 MiB.
 """
 
 import asyncio

@@ -31,7 +31,8 @@ _TRIES = 3  # of one mail, then it is told without its contents
 
 
 class Position(Value):
-    """How far a folder has been read."""
+    """How far a folder has been read; `at` is when the newest of it came, by
+    the server's clock."""
 
     validity: int
     uid: int
@@ -93,9 +94,14 @@ class Listener:
         known = self._read_mark()
         if known is not None and known.validity == folder.validity:
             return known
+        newest = await box.search("UID", "*")
         last = folder.next_uid - 1 if folder.next_uid else max(
-            await box.search("ALL"), default=0)
-        since = self._now() - FIRST_LOOK_S if known is None else known.at
+            newest, default=0)
+        heads = await box.read_heads(newest)
+        at = max((head.arrived_at for head in heads.values()), default=0.0)
+        # By a clock that is wrong all mails of all times would be new.
+        since = (max(self._now(), at) - FIRST_LOOK_S if known is None
+                 else min(self._now(), known.at))
         day = datetime.fromtimestamp(since, UTC).date() - timedelta(days=1)
         criteria: list[str | date] = ["SINCE", day]
         if known is None:
@@ -105,7 +111,7 @@ class Listener:
                            folder=self._settings.imap_folder)
         # The mark is set when all of them are taken: none is lost.
         uids = [u for u in await box.search(*criteria) if u <= last]
-        start = Position(folder.validity, last, since)
+        start = Position(folder.validity, last, at)
         await self._take(box, uids, start, inbox, since=since)
         self._write_mark(start)
         return start
@@ -129,7 +135,8 @@ class Listener:
                     if head.arrived_at >= since:
                         await self._put(box, uid, head, inbox)
                     continue
-                if head.arrived_at < position.at - _MOVED_S:
+                if head.arrived_at < min(position.at,
+                                         self._now()) - _MOVED_S:
                     self._deps.log("mail.moved", uid=uid, hint="it is old "
                                    "and was put here: it is not answered")
                 elif await self._put(box, uid, head, inbox):
@@ -141,7 +148,7 @@ class Listener:
 
     def _advance(self, position: Position, uid: int, head: Head) -> Position:
         moved = Position(position.validity, uid,
-                         max(position.at, min(head.arrived_at, self._now())))
+                         max(position.at, head.arrived_at))
         self._write_mark(moved)
         return moved
 
