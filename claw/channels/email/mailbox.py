@@ -218,11 +218,11 @@ class Mailbox:
         return await self._call(
             lambda client: client.fetch(list(uids), list(items)))
 
-    async def mark_seen(self, uid: int) -> bool:
+    async def mark_seen(self, uids: Sequence[int]) -> bool:
         """False where this folder takes no marks."""
         def work(client: "IMAPClient") -> bool:
             try:
-                client.add_flags([uid], [b"\\Seen"], silent=True)
+                client.add_flags(list(uids), [b"\\Seen"], silent=True)
             except imaplib.IMAP4.abort:
                 raise
             except imaplib.IMAP4.error:
