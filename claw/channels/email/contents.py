@@ -1,8 +1,9 @@
 """What a mail says and brings along: its parts fetched, read and saved.
 
-Up to 2 MiB a mail is fetched whole; a larger one part by part, by what the
-server says of its structure. Of a text 256 KiB are read, of a file 25 MiB
-are kept, of one mail 20 files and 60 MiB.
+Up to 512 KiB a mail is fetched whole (to parse a hostile one takes seconds);
+a larger one part by part, by what the server says of its structure. Of a
+text 256 KiB are read, of a file 25 MiB are kept, of one mail 20 files and
+60 MiB.
 """
 
 import asyncio
@@ -27,7 +28,7 @@ from claw.channels.outfiles import name_received
 from claw.core.channel import Attachment, ChannelDeps
 from claw.core.value import Value
 
-WHOLE_BYTES = 2 * 2**20
+WHOLE_BYTES = 2**19
 TEXT_BYTES = 256 * 1024
 FILE_BYTES = 25 * 2**20
 ALL_BYTES = 60 * 2**20

@@ -17,6 +17,7 @@ _REFERENCES_CHARS = 900
 _FROM_CHARS = 1000
 _MOST_SUBJECT = 200
 
+_LONE_CR = re.compile(rb"\r(?!\n)")
 _ID = re.compile(r"<[^<>\s]{1,248}>")
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
 _COMMENT = re.compile(r"\([^()]*\)")
@@ -57,7 +58,8 @@ class Envelope(Value):
 def read_envelope(header: bytes, size_bytes: int, arrived_at: float
                   ) -> Envelope:
     """Of a header block as it came. Never raises."""
-    raw = BytesHeaderParser(policy=compat32).parsebytes(header)
+    raw = BytesHeaderParser(policy=compat32).parsebytes(
+        _LONE_CR.sub(b" ", header))  # no line's end to who has checked it
     sender, why = read_sender([str(v) for v in raw.get_all("From", [])])
     own = find_ids(str(raw.get("Message-ID", "")))
     digest = hashlib.blake2b(header + b"%d" % size_bytes, digest_size=16)

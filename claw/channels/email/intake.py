@@ -85,7 +85,8 @@ class Intake:
         self.door = Door(settings.allowed_users, deps, table=_TABLE,
                          tells=False, clock=clock)
         self.door.allowed = Addresses(settings.allowed_users)
-        self._own = normalise(settings.address) or ""
+        self._own = set(filter(None, map(
+            normalise, (settings.address, settings.username))))
         self._settings = settings
         self._deps = deps
         self._threads = threads

@@ -14,12 +14,12 @@ from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
-from claw.channels.connection import Connection
+from claw.channels.connection import Connection, put_all
 from claw.channels.email.intake import Intake
 from claw.channels.email.logins import Logins
 from claw.channels.email.mailbox import Head, Mailbox, Selected
 from claw.channels.email.settings import LONGEST_IDLE_S, EmailSettings
-from claw.core.channel import ChannelDeps, Inbox
+from claw.core.channel import ChannelDeps, ChannelMessage, Inbox
 from claw.core.errors import AuthError, UnavailableError
 from claw.core.value import Value
 
@@ -31,7 +31,8 @@ _TRIES = 3  # of one mail, then it is told without its contents
 
 
 class Position(Value):
-    """How far a folder has been read."""
+    """How far a folder has been read; `at` is when the newest of it came, by
+    the server's clock."""
 
     validity: int
     uid: int
@@ -93,9 +94,14 @@ class Listener:
         known = self._read_mark()
         if known is not None and known.validity == folder.validity:
             return known
+        newest = await box.search("UID", "*")
         last = folder.next_uid - 1 if folder.next_uid else max(
-            await box.search("ALL"), default=0)
-        since = self._now() - FIRST_LOOK_S if known is None else known.at
+            newest, default=0)
+        heads = await box.read_heads(newest)
+        at = max((head.arrived_at for head in heads.values()), default=0.0)
+        # By a clock that is wrong all mails of all times would be new.
+        since = (max(self._now(), at) - FIRST_LOOK_S if known is None
+                 else min(self._now(), known.at))
         day = datetime.fromtimestamp(since, UTC).date() - timedelta(days=1)
         criteria: list[str | date] = ["SINCE", day]
         if known is None:
@@ -105,7 +111,7 @@ class Listener:
                            folder=self._settings.imap_folder)
         # The mark is set when all of them are taken: none is lost.
         uids = [u for u in await box.search(*criteria) if u <= last]
-        start = Position(folder.validity, last, since)
+        start = Position(folder.validity, last, at)
         await self._take(box, uids, start, inbox, since=since)
         self._write_mark(start)
         return start
@@ -121,36 +127,44 @@ class Listener:
             chunk = uids[at:at + _AT_ONCE]
             heads = await box.read_heads(chunk)
             self.link.heard()
-            for uid in chunk:
-                head = heads.get(uid)
-                if head is None:  # it is gone
-                    continue
-                if since is not None:
-                    if head.arrived_at >= since:
-                        await self._put(box, uid, head, inbox)
-                    continue
-                if head.arrived_at < position.at - _MOVED_S:
-                    self._deps.log("mail.moved", uid=uid, hint="it is old "
-                                   "and was put here: it is not answered")
-                elif await self._put(box, uid, head, inbox):
-                    position = self._advance(position, uid, head)
+            ready: list[tuple[int, Head, ChannelMessage]] = []
+            try:
+                for uid in chunk:
+                    head = heads.get(uid)  # None: it is gone
+                    if head is None or not self._is_new(uid, head, position,
+                                                        since):
+                        continue
+                    message = await self._read(box, uid, head)
+                    if message is not None:
+                        ready.append((uid, head, message))
+            except UnavailableError:  # what was read before is not lost
+                await put_all(inbox, [message for _, _, message in ready])
+                raise
+            await put_all(inbox, [message for _, _, message in ready])
+            await self._mark_seen(box, [uid for uid, _, _ in ready])
             if since is None:
-                position = Position(position.validity, chunk[-1], position.at)
+                position = Position(position.validity, chunk[-1], max(
+                    [position.at, *(head.arrived_at for _, head, _
+                                    in ready)]))
                 self._write_mark(position)
         return position
 
-    def _advance(self, position: Position, uid: int, head: Head) -> Position:
-        moved = Position(position.validity, uid,
-                         max(position.at, min(head.arrived_at, self._now())))
-        self._write_mark(moved)
-        return moved
+    def _is_new(self, uid: int, head: Head, position: Position,
+                since: float | None) -> bool:
+        if since is not None:
+            return head.arrived_at >= since
+        if head.arrived_at >= min(position.at, self._now()) - _MOVED_S:
+            return True
+        self._deps.log("mail.moved", uid=uid, hint="it is old and was put "
+                       "here: it is not answered")
+        return False
 
-    async def _put(self, box: Mailbox, uid: int, head: Head, inbox: Inbox
-                   ) -> bool:
-        """Whether there was something to put."""
+    async def _read(self, box: Mailbox, uid: int, head: Head
+                    ) -> ChannelMessage | None:
+        """What is to be put of a mail."""
         given = await self._intake.screen(box, uid, head)
         if given is None:
-            return False
+            return None
         tries = self._failed[1] + 1 if self._failed[0] == uid else 1
         self._failed = (uid, tries)
         if tries > _TRIES:  # it breaks the connection each time
@@ -160,15 +174,15 @@ class Listener:
         else:
             message = await self._intake.read(box, given)
         self._failed = (0, 0)
-        if message is None:
-            return False
-        await inbox.put(message)
-        if not await box.mark_seen(uid) and not self._told_no_marks:
+        self.link.heard()
+        return message
+
+    async def _mark_seen(self, box: Mailbox, uids: list[int]) -> None:
+        if uids and not await box.mark_seen(uids) \
+                and not self._told_no_marks:
             self._told_no_marks = True
             self._deps.log("mail.no_seen", hint="the folder takes no marks; "
                            "mails stay unread there")
-        self.link.heard()
-        return True
 
     # -- the mark
 

@@ -12,6 +12,7 @@ import selectors
 import socket
 import ssl
 import threading
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import date, datetime
@@ -193,7 +194,8 @@ class Mailbox:
             if header is not None:
                 heads[uid] = Head(
                     header, size if isinstance(size, int) else 0,
-                    at.timestamp() if isinstance(at, datetime) else 0.0)
+                    at.timestamp() if isinstance(at, datetime)
+                    else time.time())
         return heads
 
     async def read_section(self, uid: int, section: str,
@@ -216,11 +218,11 @@ class Mailbox:
         return await self._call(
             lambda client: client.fetch(list(uids), list(items)))
 
-    async def mark_seen(self, uid: int) -> bool:
+    async def mark_seen(self, uids: Sequence[int]) -> bool:
         """False where this folder takes no marks."""
         def work(client: "IMAPClient") -> bool:
             try:
-                client.add_flags([uid], [b"\\Seen"], silent=True)
+                client.add_flags(list(uids), [b"\\Seen"], silent=True)
             except imaplib.IMAP4.abort:
                 raise
             except imaplib.IMAP4.error:

@@ -18,6 +18,8 @@ _COMMENT = re.compile(r'("(?:[^"\\]|\\.)*+")|\((?:[^()\\]|\\.)*+\)',
                       re.DOTALL)
 # An address of the sender's making, that the server has put in its words.
 _SLIPPED_IN = re.compile(r'"[^"]*[;()][^"]*"')
+# Servers that write a header for each method (iCloud) begin with these.
+_BESIDE = ({"bimi"}, {"arc"}, {"bimi", "arc"})
 
 
 class Verdict(Value):
@@ -41,6 +43,8 @@ def judge_sender(headers: Iterable[str], domain: str, trusted: str = ""
         read = _read(header)
         server = read[0] if read is not None else ""
         if trusted and server.lower() != trusted.strip().lower():
+            continue
+        if read and {one.method for one in read[1]} in _BESIDE:
             continue
         if read is None:
             return Verdict(False, "its Authentication-Results can't be read")

@@ -22,7 +22,7 @@ _OPENING = re.compile(r"(?:On|Am|Le|El|Il|Em|Op|Den|Dne|W dniu|\d|[^\n]*<)",
 _RULE = re.compile(
     r"^(?:[-_ ]*(?:Original Message|Ursprüngliche Nachricht|Message d'origine|"
     r"Mensaje original|Messaggio originale|Oorspronkelijk bericht|"
-    r"Исходное сообщение|原始邮件)[-_ ]*|_{20,}|-{20,})[ \t]*$",
+    r"Исходное сообщение|原始邮件)[-_ ]*)[ \t]*$",
     re.IGNORECASE | re.MULTILINE)
 _FORWARD = re.compile(
     r"^[-_ ]*(?:Forwarded message|Weitergeleitete Nachricht|"
@@ -33,7 +33,8 @@ _FORWARD = re.compile(
 _FORWARDED_SUBJECT = re.compile(r"(?:fwd?|wg|tr|rv|i|enc|doorst|пер)\s*:",
                                 re.IGNORECASE)
 _HEADERS = re.compile(
-    r"^\*?(?:From|Von|De|Da|Van|От|发件人|差出人)\*?\s?[:：][^\n]+\n"
+    r"^(?:_{20,}[ \t]*\n+)?\*?(?:From|Von|De|Da|Van|Från|Fra|Od|Kimden|От|Від|"
+    r"Lähettäjä|Feladó|Από|发件人|寄件者|差出人|보낸 사람)\*?\s?[:：][^\n]+\n"
     r"(?:\*?[^\n:：]{2,20}\*?\s?[:：][^\n]*\n){1,6}", re.MULTILINE)
 _SIGNATURE = re.compile(r"^-- ?$", re.MULTILINE)
 _HTML_QUOTE = re.compile(
@@ -80,7 +81,7 @@ def read_plain(text: str) -> Words:
     text = text[:MOST_CHARS].strip("\n")
     forward = _FORWARD.search(text)
     starts = [found.start() for found in (forward, _RULE.search(text),
-                                          _HEADERS.search(text)) if found]
+                                          _find_headers(text)) if found]
     at = min(starts, default=len(text))
     head, tail = text[:at], text[at:].strip()
     label = "" if not tail else (
@@ -93,6 +94,13 @@ def read_plain(text: str) -> Words:
         own = own[:signature.start()]
     return Words(own.strip(), foreign, label or ("quoted" if below else ""),
                  mixed)
+
+
+def _find_headers(text: str) -> re.Match[str] | None:
+    """Where headers of a mail are quoted. "From: Paris, To: Rome" is a
+    wish: an address is among them, or there are four."""
+    return next((found for found in _HEADERS.finditer(text)
+                 if "@" in found[0] or found[0].count(":") > 3), None)
 
 
 def _cut_quote(text: str) -> tuple[str, str]:

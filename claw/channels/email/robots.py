@@ -7,7 +7,7 @@ RFC 2369, RFC 3464, and [MS-OXCMAIL] for X-Auto-Response-Suppress.
 
 import re
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from email.message import Message
 
 from claw.channels.email.envelope import Envelope, Sender
@@ -16,15 +16,14 @@ ANSWERS = 30  # to our answers, of one correspondent in
 ANSWERS_S = 3600.0
 _PEOPLE = 10_000
 OURS = "claw."  # how the left half of our Message-IDs begins
-_DAEMON = re.compile(r"(?:mailer-?daemon|postmaster|no-?reply|do-?not-?reply"
-                     r"|bounces?)(?:[+=._-].*)?", re.IGNORECASE)
+_DAEMON = re.compile(r"mailer-?daemon|postmaster", re.IGNORECASE)
 _OUR_ID = re.compile(r"Message-ID:\s*(<claw\.[^<>\s]{1,200}>)", re.IGNORECASE)
 _STATUS = re.compile(r"^Status:\s*([245]\.\d+\.\d+)", re.MULTILINE | re.I)
 _FAILED = re.compile(r"^Final-Recipient:\s*[\w-]+;\s*(\S{1,200})",
                      re.MULTILINE | re.I)
 
 
-def find_robot(mail: Envelope, own: str) -> str | None:
+def find_robot(mail: Envelope, own: Collection[str]) -> str | None:
     """What says that no person wrote it; None where nothing does."""
     def read(name: str) -> str:
         return str(mail.raw.get(name, "")).strip().lower()
@@ -34,7 +33,7 @@ def find_robot(mail: Envelope, own: str) -> str | None:
     if read("Precedence") in ("bulk", "list", "junk", "auto_reply"):
         return f"Precedence: {read('Precedence')}"
     for name in ("List-Id", "List-Unsubscribe", "X-Auto-Response-Suppress",
-                 "X-Autoreply", "X-Autorespond", "Feedback-ID"):
+                 "X-Autoreply", "X-Autorespond"):
         if mail.raw.get(name) is not None and not (
                 name == "X-Auto-Response-Suppress" and read(name) == "none"):
             return name
@@ -42,14 +41,14 @@ def find_robot(mail: Envelope, own: str) -> str | None:
         return "an empty Return-Path"
     if is_report(mail.raw):
         return "a report of a mail server"
-    loops = [str(v).strip().lower() for v in mail.raw.get_all("X-Loop", [])]
-    if own in loops:
+    if any(str(value).strip().lower() in own
+           for value in mail.raw.get_all("X-Loop", [])):
         return "our own X-Loop"
     return None if mail.sender is None else _find_name(mail.sender, own)
 
 
-def _find_name(sender: Sender, own: str) -> str | None:
-    if sender.address == own:
+def _find_name(sender: Sender, own: Collection[str]) -> str | None:
+    if sender.address in own:
         return "our own address"
     local = sender.address.partition("@")[0]
     return f"from {local[:60]}" if _DAEMON.fullmatch(local) else None

@@ -58,6 +58,8 @@ class ImapSession:
     # -- the wire
 
     def _say(self, line: str | bytes) -> None:
+        if self._writer.is_closing():
+            raise Hung
         self._writer.write((line.encode() if isinstance(line, str)
                             else line) + b"\r\n")
 

@@ -1,6 +1,7 @@
 """A mailbox against the fake server."""
 
 import asyncio
+import time
 from contextlib import asynccontextmanager
 
 import pytest
@@ -38,6 +39,7 @@ class Post:
         self.remembered = []
         self.marks = Marks()
         self.now = 1000.0
+        self.wall = time.time()
         self.workspace = tmp_path / "workspace"
         self.workspace.mkdir()
         self.deps = ChannelDeps(
@@ -64,7 +66,7 @@ class Post:
             "username": self.mail.user, "password": self.mail.password,
             "allowed_users": ("alice@people.test", "@friends.test"),
             **given}), self.deps, sleep=self._sleep,
-            clock=lambda: self.now)
+            clock=lambda: self.now, now=lambda: self.wall)
 
     @asynccontextmanager
     async def listening(self, **given):

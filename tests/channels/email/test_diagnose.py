@@ -1,6 +1,8 @@
 """`claw channel doctor email`, settings and what the setup text says."""
 
 import asyncio
+import re
+import sys
 
 import msgspec
 import pytest
@@ -8,7 +10,8 @@ import pytest
 from claw.channels.email.diagnose import judge_proofs
 from claw.channels.email.logins import Logins
 from claw.channels.email.settings import SETUP, EmailSettings, choose_way
-from claw.core.errors import AuthError, ConfigError
+from claw.core.channel import SendMessage
+from claw.core.errors import AuthError, ConfigError, MissingPartError
 
 
 def rows(post, **given):
@@ -112,9 +115,24 @@ def test_a_command_without_a_token_is_told(command, error, words):
 
 
 def test_the_setup_names_settings_that_there_are():
-    import re
     names = set(re.findall(r"channels_config\.email\.(\w+)", SETUP))
 
     assert names
     assert names <= set(EmailSettings.__struct_fields__)
     assert len(SETUP.splitlines()) < 60
+
+
+@pytest.mark.parametrize("library", ["imapclient", "aiosmtplib"])
+def test_a_missing_library_is_named_with_what_installs_it(
+        post, library, monkeypatch):
+    monkeypatch.setitem(sys.modules, library, None)
+
+    async def go():
+        channel = post.make()
+        await (channel.listen(post.inbox) if library == "imapclient"
+               else channel.send(SendMessage("hi", "alice@people.test")))
+
+    with pytest.raises(MissingPartError) as told:
+        asyncio.run(go())
+
+    assert "[email]" in told.value.hint

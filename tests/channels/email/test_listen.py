@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import time
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -78,6 +79,24 @@ def test_an_old_mail_that_is_moved_here_is_not_answered(post, mail):
 
     assert contents(post) == ["one", "two"]
     assert post.logged("mail.moved")
+
+
+@pytest.mark.parametrize("clock", [0.0, 4e9])
+def test_a_clock_that_is_wrong_loses_nothing_new_and_answers_nothing_old(
+        post, mail, clock):
+    mail.post("years old", at=ago(days=900))
+    mail.post("read").flags.add("\\Seen")
+    post.wall = clock
+    post.hears(0)
+
+    mail.post("new")
+    post.hears(1)
+    post.wall = time.time()
+    mail.post("newer")
+
+    post.hears(2)
+
+    assert contents(post) == ["new", "newer"]
 
 
 def test_news_come_by_idle_and_without_it(post, mail):

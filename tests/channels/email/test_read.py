@@ -94,6 +94,10 @@ def test_a_header_is_read_whatever_it_is(value, text):
     ("ok\n\nVon: x\nGesendet: heute\nAn: y\nBetreff: z\n\nkauf", "ok",
      "kauf"),
     ("> a?\nyes\n> b?\nno", "> a?\nyes\n> b?\nno", ""),
+    ("ok\n\n____________________\nFrom: x <y@z>\nTo: q\n\nbuy", "ok", "buy"),
+    ("book\nFrom: Paris\nTo: Rome\n\nplease", "book\nFrom: Paris\nTo: Rome"
+     "\n\nplease", ""),
+    ("a\n--------------------\nb", "a\n--------------------\nb", ""),
     ("> all of it", "", "all of it"),
     ("text\n-- \nJoe", "text", ""),
     ("I wrote: a > b", "I wrote: a > b", ""),

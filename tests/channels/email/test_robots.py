@@ -14,7 +14,7 @@ from claw.channels.email import robots
     {"sender": "mailer-daemon@people.test"},
     {"sender": "postmaster@people.test"},
     {"sender": "agent@fake.test"},
-    {"sender": "no-reply@people.test"},
+    {"List_Unsubscribe": "<mailto:x@y.test>"},
 ])
 def test_it_is_left_alone(post, mail, headers):
     mail.post("away until Monday", **headers)

@@ -1,12 +1,19 @@
 """Who counts as the sender of a mail, and who is let in."""
 
+import asyncio
+
 import pytest
 
 from claw.channels.access import Person
-from claw.channels.email.envelope import normalise, read_sender
+from claw.channels.email.envelope import (
+    normalise,
+    read_envelope,
+    read_sender,
+)
 from claw.channels.email.intake import Addresses
 from claw.channels.email.proof import judge_sender
 from claw.core.channel import STRANGER
+from claw.testing.contracts.stage import until
 
 GOOD = "fake.test; dkim=pass header.d=people.test"
 BAD = "fake.test; dkim=fail header.d=people.test"
@@ -52,6 +59,14 @@ def test_only_the_topmost_header_counts():
     assert not judge_sender([BAD, GOOD], "people.test").is_good
     assert judge_sender([GOOD, BAD], "people.test").is_good
     assert not judge_sender([], "people.test").is_good
+
+
+def test_a_header_for_each_method_is_read_to_the_first_that_says_something():
+    assert judge_sender([
+        "bimi.x; bimi=skipped reason=\"none\"", "arc.x; arc=none",
+        "dmarc.x; dmarc=pass header.from=people.test"], "people.test").is_good
+    assert not judge_sender(["x; none", GOOD], "people.test").is_good
+    assert not judge_sender(["x; auth=pass", GOOD], "people.test").is_good
 
 
 def test_only_the_named_server_is_believed():
@@ -115,6 +130,14 @@ def test_the_list_holds_addresses_and_domains(entry, address, is_in):
     assert allowed.is_stranger(Person(address)) is not is_in
 
 
+def test_a_lone_carriage_return_begins_no_header():
+    mail = read_envelope(
+        b"Received: from x\rAuthentication-Results: x; dkim=pass "
+        b"header.d=people.test\r\nFrom: alice@people.test\r\n\r\n", 1, 0.0)
+
+    assert mail.raw.get_all("Authentication-Results") is None
+
+
 # -- on the wire
 
 def test_a_mail_without_proof_is_left_out_and_the_log_says_why(post, mail):
@@ -160,7 +183,6 @@ def test_everybody_is_a_stranger_but_the_owners(post, mail):
 
 def test_a_code_lets_its_sender_in(post, mail):
     async def go():
-        from claw.testing.contracts.stage import until
         async with post.listening(allowed_users=()):
             await until(lambda: post.logged("pairing"))
             code = post.logged("pairing")[0]["code"]
@@ -171,7 +193,6 @@ def test_a_code_lets_its_sender_in(post, mail):
             mail.post("hello")
             await until(lambda: post.inbox.messages)
 
-    import asyncio
     asyncio.run(go())
 
     assert [sent.recipient for sent in mail.sent] == [
