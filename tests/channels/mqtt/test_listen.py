@@ -470,6 +470,23 @@ def test_a_flood_that_nobody_confirms_is_bounded(place, monkeypatch):
     assert 5 < len(place.texts) < 15
 
 
+def test_a_broker_that_sends_more_than_we_take_is_left(place, monkeypatch):
+    monkeypatch.setattr(link, "MOST_BYTES", 5_000)
+
+    async def work():
+        place.inbox = inbox = Kept(holds=True)
+        async with place.listening():
+            place.broker.say(ALICE, "first")
+            await until(lambda: inbox.offered)
+            for _ in range(30):
+                place.broker.send_raw(
+                    "claw", b"\x32\x13\0\x0eclaw/ask/alice\0\7\0")
+            await until(lambda: place.session.line is None)
+            inbox.free.set()
+
+    asyncio.run(work())
+
+
 def test_a_session_that_is_kept_for_less_than_a_week_is_told(place):
     async def work():
         place.broker.granted = {17: 60}
