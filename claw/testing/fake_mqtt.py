@@ -11,6 +11,7 @@ Faults (`fault(kind, times)`):
     garbage    CONNECT is answered with something that is no packet
     reset      a PUBLISH resets the connection, and is not taken
     lost_ack   a PUBLISH is taken, then the connection is reset
+    kick       a PUBLISH is taken, then the client is told to go (`code`)
     stall      a PUBLISH is taken and never confirmed
     refuse     a PUBLISH is refused with `code` (default 0x87)
     subscribe  a SUBSCRIBE is refused with `code`
@@ -40,7 +41,7 @@ from claw.testing.fake_mqtt_wire import utf as string
 T = TypeVar("T")
 
 _FAULTS = ("login", "garbage", "reset", "lost_ack", "stall", "refuse",
-           "subscribe")
+           "subscribe", "kick")
 _MUCH = 65_535
 
 
@@ -448,7 +449,7 @@ class _Line:
         if qos > broker.granted.get(36, 2):
             raise Wrong(f"QoS {qos}")
         kind, code = broker.take_fault("reset", "lost_ack", "stall",
-                                       "refuse")
+                                       "refuse", "kick")
         if kind == "reset":
             self.cut()
             return
@@ -458,6 +459,8 @@ class _Line:
             readers = broker.route(message)
         if kind == "lost_ack":
             self.cut()
+        elif kind == "kick":
+            self.goodbye(code)
         elif qos and kind != "stall":
             reason = code or (0 if readers else 0x10)
             self.write(packet(4, 0, number.to_bytes(2, "big")

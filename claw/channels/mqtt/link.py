@@ -25,7 +25,10 @@ CONNECT_S = 10.0
 ANSWER_S = 20.0  # until a PUBACK or SUBACK is given up
 PONG_S = 10.0
 CLOSE_S = 1.0
-MOST_BYTES = 8 << 20  # that came and nobody has taken yet: QoS 0 is dropped
+# That came and nobody has taken yet: more of QoS 0 is dropped; a broker that
+# sends more of QoS 1 than fits into the receive maximum is left.
+MOST_BYTES = 8 << 20
+_MESSAGE_BYTES = 1_000  # in memory, beside its packet
 
 
 class HungUpError(UnavailableError):
@@ -70,7 +73,7 @@ class Link:
             async with asyncio.timeout(CONNECT_S):
                 reader, self._writer = await self._connect()
                 self._writer.write(packets.connect(self._login))
-                reply = await self._read(reader)
+                reply, _ = await self._read(reader)
         except TimeoutError as error:
             self._abort()
             raise unsent(UnavailableError(
@@ -79,8 +82,10 @@ class Link:
                      "doctor mqtt")) from error
         except BaseException as error:
             self._abort()
-            if isinstance(error, OSError | asyncio.IncompleteReadError
-                          | PacketError | UnicodeError):
+            if isinstance(error, asyncio.IncompleteReadError):
+                raise unsent(UnavailableError(
+                    f"{self.where} hung up before the login")) from error
+            if isinstance(error, OSError | PacketError | UnicodeError):
                 raise unsent(self._explain(error)) from error
             raise
         self._take_login(reply)
@@ -133,13 +138,15 @@ class Link:
             self._writer.transport.abort()
 
     def _end(self, error: ClawError) -> None:
-        """Nothing comes any more, for this reason."""
+        """Nothing comes any more, for this reason. It is not that of what
+        was not confirmed, which may have arrived."""
         if self.error is not None:
             return
         self.error = error
         for future in self._waiting.values():
             if not future.done():
-                future.set_exception(error)
+                future.set_exception(UnavailableError(
+                    f"{error.message}, before it was confirmed"))
                 future.exception()  # who waited may be gone
         self._came.put_nowait(None)
 
@@ -183,14 +190,16 @@ class Link:
     async def _receive(self, reader: asyncio.StreamReader) -> None:
         try:
             while True:
-                self._take(await self._read(reader))
+                self._take(*await self._read(reader))
         except (OSError, asyncio.IncompleteReadError, PacketError) as error:
             self._end(self._explain(error))
         except ClawError as error:
             self._end(error)
         self._abort()
 
-    async def _read(self, reader: asyncio.StreamReader) -> Publish | Reply:
+    async def _read(self, reader: asyncio.StreamReader
+                    ) -> tuple[Publish | Reply, int]:
+        """A packet, and its size."""
         first = (await reader.readexactly(1))[0]
         size = 0
         for shift in (0, 7, 14, 21):
@@ -203,17 +212,17 @@ class Link:
         if size > self._login.max_packet:
             raise PacketError(f"a packet of {size} bytes; we take "
                               f"{self._login.max_packet}")
-        return packets.read(first, await reader.readexactly(size))
+        return packets.read(first, await reader.readexactly(size)), size
 
-    def _take(self, packet: Publish | Reply) -> None:
+    def _take(self, packet: Publish | Reply, size: int) -> None:
         self.heard_at = time.monotonic()
         self._heard()
         if isinstance(packet, Publish):
-            self._came_bytes += len(packet.payload)
+            if packet.qos and self._came_bytes > 2 * MOST_BYTES:
+                raise PacketError("more messages than we said we take")
             if packet.qos or self._came_bytes < MOST_BYTES:
+                self._came_bytes += size + _MESSAGE_BYTES
                 self._came.put_nowait(packet)
-            else:
-                self._came_bytes -= len(packet.payload)
         elif packet.kind == packets.DISCONNECT:
             code = packet.reasons[0]
             raise (make_error(self.where, code, packet.properties)

@@ -59,6 +59,7 @@ class Sender:
                 async with asyncio.timeout(_WAIT_S):
                     await self._listener.working.wait()
             if (link := self._listener.link) is not None:
+                await self.aclose()  # from before it listened
                 return link
             raise unsent(UnavailableError(
                 f"the broker at {self._account.address.where} is not "

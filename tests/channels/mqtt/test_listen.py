@@ -77,8 +77,9 @@ def test_an_equal_message_after_a_cut_is_a_new_one(place):
             await until(place.broker.acknowledged)
             await channel.send(SendMessage("re", f"{ALICE}/reply"))
             await until(lambda: not place.marks.get("deliveries"))
-        place.broker.say(ALICE, "yes")
         session = place.session
+        await until(lambda: session.line is None)
+        place.broker.say(ALICE, "yes")
         session.under_way[1] = session.waiting.popleft()
         async with place.listening():
             await place.hear(2)
@@ -118,6 +119,17 @@ def test_a_lost_session_is_told(place):
     assert len(place.events("session_lost")) == 1
 
 
+def test_the_broker_is_told_not_to_give_back_what_is_ours(place):
+    """No Local, no retained messages, QoS 1; a share group can't have the
+    first."""
+    async def work(**settings):
+        async with place.listening(**settings):
+            return dict(place.session.filters)
+
+    assert asyncio.run(work()) == {"claw/ask/+": 0x25}
+    assert asyncio.run(work(share_group="g")) == {"$share/g/claw/ask/+": 0x21}
+
+
 def test_a_topic_that_left_the_settings_is_given_up(place):
     async def work():
         async with place.listening(topics=("claw/ask/+", "old/+")):
@@ -132,6 +144,9 @@ def test_retained_messages_are_not_answered_again(place):
     async def work():
         place.broker.say(ALICE, "old", retain=True)
         async with place.listening():
+            # A broker that sends it all the same.
+            place.broker.send_raw("claw", b"\x31\x15\0\x0eclaw/ask/alice"
+                                          b"\0old!")
             place.broker.say(ALICE, "new")
             await place.hear(1)
 
@@ -158,7 +173,8 @@ def test_what_can_be_no_message_holds_up_no_other(place):
 def test_our_own_answers_are_no_questions(place):
     """The topics overlap, and a bridge gives them back."""
     async def work():
-        async with place.listening(topics=("claw/#",)) as channel:
+        async with place.listening(topics=("claw/#",), allowed_users=(
+                ALICE, f"{ALICE}/reply")) as channel:
             await channel.send(SendMessage("an answer", f"{ALICE}/reply"))
             back = place.broker.published[-1]
             place.broker.say(back.topic, back.payload,
@@ -413,7 +429,11 @@ def test_a_quiet_connection_stays(place):
         place.broker.granted = {19: 1}
         async with place.listening() as channel:
             first = channel._listener.link
+            place.broker.say(ALICE, "hello")
+            await place.hear(1)
+            assert place.marks.get("deliveries")
             await asyncio.sleep(2.3)
+            assert not place.marks.get("deliveries")  # a ping tells as well
             return first is channel._listener.link, first.heard_at \
                 > first.opened_at + 0.9
 
@@ -448,6 +468,23 @@ def test_a_flood_that_nobody_confirms_is_bounded(place, monkeypatch):
     asyncio.run(work())
 
     assert 5 < len(place.texts) < 15
+
+
+def test_a_broker_that_sends_more_than_we_take_is_left(place, monkeypatch):
+    monkeypatch.setattr(link, "MOST_BYTES", 5_000)
+
+    async def work():
+        place.inbox = inbox = Kept(holds=True)
+        async with place.listening():
+            place.broker.say(ALICE, "first")
+            await until(lambda: inbox.offered)
+            for _ in range(30):
+                place.broker.send_raw(
+                    "claw", b"\x32\x13\0\x0eclaw/ask/alice\0\7\0")
+            await until(lambda: place.session.line is None)
+            inbox.free.set()
+
+    asyncio.run(work())
 
 
 def test_a_session_that_is_kept_for_less_than_a_week_is_told(place):

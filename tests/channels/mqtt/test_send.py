@@ -163,6 +163,17 @@ def test_a_lost_confirmation_is_a_doubt(place):
     assert may_have_arrived(send(place, SendMessage("hello", REPLY)))
 
 
+@pytest.mark.parametrize("code", [0x87, 0x97, 0x95, 0x8B, 0x8E])
+def test_who_is_sent_away_before_a_confirmation_is_in_doubt(place, code):
+    """Whatever the reason is: what was sent may have gone on."""
+    place.broker.fault("kick", code=code)
+
+    error = send(place, SendMessage("hello", REPLY))
+
+    assert may_have_arrived(error)
+    assert not is_final(error)
+
+
 def test_no_confirmation_is_a_doubt_and_ends_the_connection(place,
                                                             monkeypatch):
     monkeypatch.setattr(link, "ANSWER_S", 0.2)
