@@ -9,6 +9,7 @@ written in From, and tell a sender of spam that somebody reads it.
 from collections.abc import Awaitable, Callable, Iterable
 
 from claw.channels.access import AllowList, Door, Hints, Person, read_code
+from claw.channels.answers import is_lone
 from claw.channels.email.contents import (
     Files,
     Mail,
@@ -216,6 +217,8 @@ def compose(mail: Envelope, words: Words, files: Files
     alone; history below an answer to us is known already."""
     command = find_command(words.own or ("" if words.foreign
                                          else mail.subject))
+    if command is None and answers_us(mail) and is_lone(words.own):
+        command = words.own.strip()
     if command is not None:
         return command, ()
     labels: list[str] = []

@@ -6,6 +6,7 @@ stands below is history; between, it is needed to understand the answer.
 
 import re
 
+from claw.channels.answers import is_answer, parse_reply
 from claw.core.value import Value
 from claw.text.html import tidy, title_and_text
 
@@ -137,13 +138,13 @@ def is_forwarded(subject: str) -> bool:
 
 
 def find_command(own: str) -> str | None:
-    """What a mail orders ("/stop"), which is its first line that is its
-    writer's own; a whole text for a command that takes one. None where
-    that is no command."""
+    """What a mail orders ("/stop") or answers to a question ("yes k7m3p"),
+    which is its first line that is its writer's own; a whole text for what
+    takes one. None where that is neither."""
     lines = [line for line in own.split("\n")
              if not line.startswith(">") and not _ATTRIBUTION.fullmatch(line)]
     text = "\n".join(lines).strip()
-    if not text.startswith("/"):
-        return None
-    return text if text.lower().startswith("/reply") \
-        else text.split("\n", 1)[0].strip()
+    if parse_reply(text) is not None or text.lower().startswith("/reply"):
+        return text
+    first = text.split("\n", 1)[0].strip()
+    return first if first.startswith("/") or is_answer(first) else None

@@ -130,6 +130,9 @@ def test_html_is_read_in_lines_without_what_it_hides_or_quotes():
     ("On Monday, Bot wrote:\n> x\n\n/new", "/new"),
     ("/reply 7 two\nlines", "/reply 7 two\nlines"),
     ("please /stop", None), ("", None),
+    ("> Answer: yes k7m3p or no k7m3p\n\nja k7m3p\n\nMina", "ja k7m3p"),
+    ("q4d8w my own\nwords", "q4d8w my own\nwords"),
+    ("yes, let us meet", None),
 ])
 def test_the_first_line_of_ones_own_is_a_command(own, command):
     assert find_command(own) == command
@@ -141,6 +144,14 @@ def test_an_answer_by_mail_approves(post, mail):
               In_Reply_To="<claw.1@fake.test>")
 
     assert post.hears()[0].content == "/approve ab12 yes"
+
+
+@pytest.mark.parametrize("said", ["yes k7m3p", "Yes."])
+def test_a_word_by_mail_answers_without_its_subject(post, mail, said):
+    mail.post(f"{said}\n\nOn Monday, Bot wrote:\n> Answer: yes k7m3p",
+              subject="Re: Question", In_Reply_To="<claw.1@fake.test>")
+
+    assert post.hears()[0].content == said
 
 
 def test_a_mail_says_its_subject_sender_and_thread(post, mail):

@@ -18,9 +18,6 @@ STAGES = Registry("stage", "claw.stages", {
     "email": "claw.testing.prove.stages.email:EmailStage",
     "mqtt": "claw.testing.prove.stages.mqtt:MqttStage",
     "webhook": "claw.testing.prove.stages.webhook:WebhookStage",
-    "matrix": "claw.testing.prove.stages.matrix:MatrixStage",
-    "webhook": "claw.testing.prove.stages.webhook:WebhookStage",
-    "irc": "claw.testing.prove.stages.irc:IrcStage",
 })
 
 
