@@ -22,6 +22,7 @@ from claw.testing.prove import (
 from claw.testing.prove.effects import Effects
 from claw.testing.prove.points import choose_points
 from claw.testing.prove.scene import Scene, echo
+from claw.testing.prove.stages import STAGES
 from claw.testing.prove.stages.webhook import WebhookStage
 from claw.testing.prove.table import Row
 from claw.testing.prove.verdict import Said, Tally
@@ -49,7 +50,7 @@ def test_a_tools_change_is_counted(tmp_path, text, unknown, words):
 
 @pytest.mark.parametrize(("only", "channel", "found"), [
     ((), None, list(PROOFS)),
-    (["kills"], None, ["kills-telegram", "kills-webhook"]),
+    (["kills"], None, [f"kills-{name}" for name in STAGES.names()]),
     (["kills", "wedge"], "telegram", ["kills-telegram", "wedge"]),
     (["points-webhook"], None, ["points-webhook"]),
     (["nothing"], None, []),
@@ -70,9 +71,9 @@ def test_each_line_of_the_readme_has_its_proof_and_each_proof_its_line():
         == PROMISES.keys()
 
 
-def test_the_short_set_runs_on_every_channel():
-    for row in PROOFS.values():
-        assert names(channel=row.channel, short=True)
+def test_the_short_set_runs_on_a_channel_that_asks_and_one_that_is_asked():
+    for channel in ("telegram", "webhook"):
+        assert names(channel=channel, short=True)
 
 
 def test_some_crash_points_are_spread_evenly():
