@@ -9,8 +9,8 @@ from claw.testing.prove.verdict import Got, Said
 
 HERE = "127.0.0.1"
 STAGES = Registry("stage", "claw.stages", {
-    "mattermost": "claw.testing.prove.stages.mattermost:MattermostStage",
     "telegram": "claw.testing.prove.stages.telegram:TelegramStage",
+    "mattermost": "claw.testing.prove.stages.mattermost:MattermostStage",
     "webhook": "claw.testing.prove.stages.webhook:WebhookStage",
 })
 
