@@ -49,6 +49,10 @@ _SKEW_MS = 3600 * 1000
 _PAGE, _PAGES = 200, 10
 
 
+class _UnreadableError(Exception):
+    """A file that can't be read, or may not be sent now."""
+
+
 class Sender:
     """The sending half of one bot."""
 
@@ -103,12 +107,10 @@ class Sender:
         for file in part.data.get("files") or ():
             try:
                 files.append(await self._upload(place.channel, file))
-            except (OutsideError, OSError, ClawError) as error:
-                if isinstance(error, UnavailableError) \
-                        and not isinstance(error, RequestRefusedError):
-                    raise
-                text += "\n" + escape(f"({file.get('name')} can not be sent:"
-                                      f" {error})")
+            except (_UnreadableError, RequestRefusedError) as error:
+                told = split_markdown(f"({file.get('name')} can not be sent: "
+                                      f"{error})", NOTE_CHARS * 10, ())
+                text = "\n".join([text, *told])[:self._limit()]
         me = await self._api.me()
         key = str(part.data.get("key", ""))
         body = {"channel_id": place.channel, "message": text.strip("\n"),
@@ -132,8 +134,11 @@ class Sender:
         return str(post_id)
 
     async def _upload(self, channel: str, file: dict[str, Any]) -> str:
-        content = await asyncio.to_thread(
-            self._files.read, str(file["path"]), FILE_BYTES)
+        try:
+            content = await asyncio.to_thread(
+                self._files.read, str(file["path"]), FILE_BYTES)
+        except (OutsideError, OSError, ClawError) as error:
+            raise _UnreadableError(str(error)) from error
         return await self._api.upload(
             channel, safe_name(str(file.get("name", "")), "file"), content)
 

@@ -21,17 +21,21 @@ class Front:
         self._serving: set[asyncio.Task[None]] = set()
 
     async def start(self, host: str) -> None:
-        """Listen, at the same port as before."""
-        self._server = await asyncio.start_server(
-            self._accept, host, self.port, backlog=512)
-        self.port = self._server.sockets[0].getsockname()[1]
+        """Listen, at the same port as before. Not `start_server`: closing
+        that loses the sockets of clients that are just being accepted."""
+        self._listener = socket.create_server((host, self.port), backlog=512)
+        self._listener.setblocking(False)
+        self.port = self._listener.getsockname()[1]
+        asyncio.get_running_loop().add_reader(self._listener, self._accept)
 
     async def stop(self) -> None:
-        self._server.close()
-        await _finish_accepts()
-        self.reset_all()
-        await asyncio.gather(*self._serving)
-        await _finish_accepts()  # of the server behind, on this loop too
+        asyncio.get_running_loop().remove_reader(self._listener)
+        self._listener.close()
+        while self._serving:
+            self.reset_all()
+            await asyncio.wait(self._serving, timeout=0.01)
+        for _ in range(_ACCEPT_STEPS):  # the server behind may be accepting
+            await asyncio.sleep(0)
 
     def reset_all(self) -> int:
         found = list(self.connections)
@@ -39,12 +43,19 @@ class Front:
             _reset(writer)
         return len(found)
 
-    def _accept(self, reader: asyncio.StreamReader,
-                writer: asyncio.StreamWriter) -> None:
-        task = asyncio.get_running_loop().create_task(
-            self._serve(reader, writer))
+    def _accept(self) -> None:
+        """A client knocks."""
+        try:
+            client, _ = self._listener.accept()
+        except (BlockingIOError, ConnectionAbortedError):
+            return
+        client.setblocking(False)
+        task = asyncio.get_running_loop().create_task(self._enter(client))
         self._serving.add(task)
         task.add_done_callback(self._serving.discard)
+
+    async def _enter(self, client: socket.socket) -> None:
+        await self._serve(*await asyncio.open_connection(sock=client))
 
     async def _serve(self, reader: asyncio.StreamReader,
                      writer: asyncio.StreamWriter) -> None:
@@ -67,16 +78,9 @@ class Front:
             _reset(writer)
         finally:
             if behind is not None:
-                behind.close()
+                behind.transport.abort()
             writer.close()
             self.connections.discard(writer)
-
-
-async def _finish_accepts() -> None:
-    """A server that closes forgets who is just being accepted: a socket
-    that nobody would ever close."""
-    for _ in range(_ACCEPT_STEPS):
-        await asyncio.sleep(0)
 
 
 async def _pump(reader: asyncio.StreamReader,

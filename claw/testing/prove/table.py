@@ -63,7 +63,8 @@ class Row:
     short: bool = False
 
 
-_FIRST = STAGES.names()[0]
+# One that asks its platform, and one that is asked.
+_FIRST, _LAST = STAGES.names()[0], STAGES.names()[-1]
 
 PROOFS: dict[str, Row] = {
     **{f"points-{name}": Row("every crash point", name, crash_points, "kill",
@@ -74,7 +75,7 @@ PROOFS: dict[str, Row] = {
     "tools-telegram": Row("crash points with tools", "telegram",
                           tool_points, "tool", short=True),
     **{f"kills-{name}": Row("random SIGKILLs", name, random_kills, "kill",
-                            short=name in STAGES.names()[:2])
+                            short=name in (_FIRST, _LAST))
        for name in STAGES.names()},
     "power": Row("power cuts", "telegram", power_cuts, "power", short=True),
     **{f"restarts-{name}": Row("orderly restarts", name, restarts, "restart",

@@ -12,6 +12,7 @@ from claw.channels.mattermost.signs import find_name
 from claw.core.abilities import Doubt
 from claw.core.channel import Attachment, Button, Part, SendMessage
 from claw.core.errors import (
+    AuthError,
     RateLimitedError,
     RequestRefusedError,
     UnavailableError,
@@ -192,6 +193,33 @@ def test_a_refused_file_does_not_cost_the_words(bot, platform):
 
     assert post["message"].startswith("here")
     assert "a.txt can not be sent" in post["message"]
+
+
+def test_a_file_that_is_gone_when_it_goes_out_is_told(bot, platform):
+    (bot.workspace / "a.txt").write_text("a")
+    message = SendMessage("word " * 3268 + " [DOCUMENT:a.txt]",
+                          platform.channel)
+
+    async def go():
+        async with bot.open() as channel:
+            (part,) = channel.parts(message)
+            (bot.workspace / "a.txt").unlink()
+            await channel.send_part(message, part)
+    run(go())
+
+    (shown,) = platform.answers()  # as much of it as there is room for
+    assert shown.count("word") == 3268
+    assert "(a.txt can not be" in shown
+
+
+def test_a_token_that_is_refused_at_a_file_is_no_fault_of_the_file(
+        bot, platform):
+    (bot.workspace / "a.txt").write_text("a")
+    platform.fault("POST files", "status", status=401)
+    with pytest.raises(AuthError):
+        bot.sends("here [DOCUMENT:a.txt]")
+
+    assert platform.messages() == []
 
 
 def test_a_file_that_did_not_get_through_is_tried_again(bot, platform):
