@@ -147,7 +147,8 @@ class Syncer:
             return
         if after != since:
             self._marks.set(mark, after)
-            self._marks.set("synced", str(int(self._api.now())))
+            minute = int(self._api.now()) // 60 * 60
+            self._marks.set("synced", str(minute))
         self.caught_up.set()
 
     async def _ask(self, since: str | None, mark: str) -> dict[str, Any]:
