@@ -76,6 +76,7 @@ class Listener:
         try:
             position = await self._begin(
                 box, await box.select(self._settings.imap_folder), inbox)
+            looked_again = False
             while True:
                 box.pop_news()
                 uids = [u for u in await box.search(
@@ -83,7 +84,10 @@ class Listener:
                 self.link.recover()
                 if uids:
                     position = await self._take(box, uids, position, inbox)
-                elif not box.pop_news():
+                elif box.pop_news() and not looked_again:
+                    looked_again = True  # a server may always tell
+                else:
+                    looked_again = False
                     await box.wait(self.wait_s)
         finally:
             box.close()
@@ -92,7 +96,8 @@ class Listener:
                      ) -> Position:
         """Where to go on in a folder that was just opened."""
         known = self._read_mark()
-        if known is not None and known.validity == folder.validity:
+        if known is not None and known.validity == folder.validity and (
+                not folder.next_uid or known.uid < folder.next_uid):
             return known
         newest = await box.search("UID", "*")
         last = folder.next_uid - 1 if folder.next_uid else max(

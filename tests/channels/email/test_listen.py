@@ -69,6 +69,19 @@ def test_a_mailbox_that_is_numbered_anew_loses_nothing(post, mail):
     assert post.logged("mail.renumbered")
 
 
+def test_a_mailbox_that_begins_anew_and_does_not_say_so_is_read(post, mail):
+    mail.post("one")
+    mail.post("two")
+    post.hears(2)
+    mail.inbox.mails.clear()
+    mail.inbox.next_uid = 1
+    mail.post("three")
+
+    post.hears(3)
+
+    assert contents(post) == ["one", "two", "three"]
+
+
 def test_an_old_mail_that_is_moved_here_is_not_answered(post, mail):
     mail.post("one")
     post.hears()
