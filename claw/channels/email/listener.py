@@ -167,17 +167,19 @@ class Listener:
     async def _read(self, box: Mailbox, uid: int, head: Head
                     ) -> ChannelMessage | None:
         """What is to be put of a mail."""
-        given = await self._intake.screen(box, uid, head)
-        if given is None:
-            return None
         tries = self._failed[1] + 1 if self._failed[0] == uid else 1
         self._failed = (uid, tries)
-        if tries > _TRIES:  # it breaks the connection each time
-            self._deps.log("mail.unreadable", uid=uid)
-            message = self._intake.describe_unread(
-                given, "the server broke off each time")
-        else:
-            message = await self._intake.read(box, given)
+        message = None
+        if tries > _TRIES:  # it breaks the connection, or us, each time
+            self._deps.log("mail.unreadable", uid=uid, skipped=tries
+                           > 2 * _TRIES)
+        if tries <= 2 * _TRIES:
+            given = await self._intake.screen(box, uid, head)
+            if given is not None:
+                message = (await self._intake.read(box, given)
+                           if tries <= _TRIES else
+                           self._intake.describe_unread(
+                               given, "it failed each time"))
         self._failed = (0, 0)
         self.link.heard()
         return message
