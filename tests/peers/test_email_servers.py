@@ -28,10 +28,10 @@ from claw.core.channel import ChannelDeps, Marks, SendMessage
 from claw.core.errors import AuthError, RequestRefusedError
 from claw.testing.contracts.stage import until
 
-from tests.peers.conftest import PEERS, free_port  # isort: skip
-
 pytestmark = pytest.mark.peers
 
+PEERS = Path(os.environ.get("CLAW_PEERS_DIR",
+                            Path.home() / ".cache" / "claw-peers"))
 ALICE, AGENT = "alice@x.test", "agent@x.test"
 
 DOVECOT = """
@@ -214,6 +214,12 @@ class Servers:
                 raw, policy=policy.default)))
         imap.logout()
         return found
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
 
 
 def make_certificate(run):

@@ -163,7 +163,7 @@ class Intake:
         if not self.door.allows(person):
             answer = await self.door.answer(person.id, person, code or "")
             if answer is not None:
-                self._threads.note(given.mail)
+                self._threads.note(given.mail, given.sender.address)
                 await self._say(given, answer)
             return None
         if code is not None:
@@ -173,7 +173,7 @@ class Intake:
         stranger = self.door.allowed.is_stranger(person)
         files = (name_files(mail, "files of strangers are not kept")
                  if stranger else await self._save(box, mail, given, words))
-        self._threads.note(given.mail)
+        self._threads.note(given.mail, given.sender.address)
         return self._compose(given, words, files)
 
     async def _save(self, box: Mailbox, mail: Mail, given: Given,
@@ -192,7 +192,7 @@ class Intake:
         without a word; None where it is nobody's who may write."""
         if not self.door.allows(Person(given.sender.address)):
             return None
-        self._threads.note(given.mail)
+        self._threads.note(given.mail, given.sender.address)
         return self._compose(given, Words(
             f"(the mail could not be fetched: {why})"), Files())
 

@@ -76,6 +76,7 @@ class Listener:
         try:
             position = await self._begin(
                 box, await box.select(self._settings.imap_folder), inbox)
+            looked_again = False
             while True:
                 box.pop_news()
                 uids = [u for u in await box.search(
@@ -83,7 +84,10 @@ class Listener:
                 self.link.recover()
                 if uids:
                     position = await self._take(box, uids, position, inbox)
-                elif not box.pop_news():
+                elif box.pop_news() and not looked_again:
+                    looked_again = True  # a server may always tell
+                else:
+                    looked_again = False
                     await box.wait(self.wait_s)
         finally:
             box.close()
@@ -92,7 +96,8 @@ class Listener:
                      ) -> Position:
         """Where to go on in a folder that was just opened."""
         known = self._read_mark()
-        if known is not None and known.validity == folder.validity:
+        if known is not None and known.validity == folder.validity and (
+                not folder.next_uid or known.uid < folder.next_uid):
             return known
         newest = await box.search("UID", "*")
         last = folder.next_uid - 1 if folder.next_uid else max(
@@ -162,17 +167,19 @@ class Listener:
     async def _read(self, box: Mailbox, uid: int, head: Head
                     ) -> ChannelMessage | None:
         """What is to be put of a mail."""
-        given = await self._intake.screen(box, uid, head)
-        if given is None:
-            return None
         tries = self._failed[1] + 1 if self._failed[0] == uid else 1
         self._failed = (uid, tries)
-        if tries > _TRIES:  # it breaks the connection each time
-            self._deps.log("mail.unreadable", uid=uid)
-            message = self._intake.describe_unread(
-                given, "the server broke off each time")
-        else:
-            message = await self._intake.read(box, given)
+        message = None
+        if tries > _TRIES:  # it breaks the connection, or us, each time
+            self._deps.log("mail.unreadable", uid=uid, skipped=tries
+                           > 2 * _TRIES)
+        if tries <= 2 * _TRIES:
+            given = await self._intake.screen(box, uid, head)
+            if given is not None:
+                message = (await self._intake.read(box, given)
+                           if tries <= _TRIES else
+                           self._intake.describe_unread(
+                               given, "it failed each time"))
         self._failed = (0, 0)
         self.link.heard()
         return message

@@ -73,7 +73,8 @@ def make_part(message: SendMessage, text: str, files: Sequence[OutFile],
     if not body.strip() and not sent:
         return None
     root = clean(message.thread_ts or "")
-    thread = threads.find(root) if root.startswith("<") else None
+    thread = threads.find(root, normalise(clean(message.recipient)) or "") \
+        if root.startswith("<") else None
     subject = message.subject or (
         reply_subject(thread.subject) if thread and thread.subject
         else first or default_subject)

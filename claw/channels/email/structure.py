@@ -59,8 +59,10 @@ def read_whole(data: bytes) -> tuple[Node, dict[str, Message]]:
 def _walk(message: Message, section: str, found: dict[str, Message]
           ) -> Node:
     kind = message.get_content_type()
-    payload = message.get_payload()
     depth = section.count(".")
+    # What is no list may not be asked for undecoded: the library trips over
+    # some charsets.
+    payload: Any = message.get_payload() if message.is_multipart() else None
     if kind.startswith("multipart/") and isinstance(payload, list) \
             and depth < _MOST_DEPTH:
         return Node(kind, section, tuple(
@@ -77,8 +79,14 @@ def _walk(message: Message, section: str, found: dict[str, Message]
         kind, section, name=name,
         is_file=disposition.lstrip().startswith("attachment")
         or (bool(name) and not disposition.lstrip().startswith("inline")),
-        charset=str(message.get_content_charset() or ""),
-        size_bytes=len(payload) if isinstance(payload, str) else 0)
+        charset=_charset(message))
+
+
+def _charset(message: Message) -> str:
+    try:
+        return str(message.get_content_charset() or "")
+    except (ValueError, LookupError, TypeError, AttributeError):
+        return ""  # said in a way that nobody could read
 
 
 def _file_name(message: Message) -> str:
@@ -91,8 +99,8 @@ def _file_name(message: Message) -> str:
 
 def read_part(message: Message) -> bytes:
     """The content of a part, decoded."""
-    payload: Any = message.get_payload()
-    if isinstance(payload, list):
+    if message.is_multipart():
+        payload: Any = message.get_payload()
         inner = [part for part in payload if isinstance(part, Message)]
         try:
             return inner[0].as_bytes() if inner else b""
@@ -102,7 +110,7 @@ def read_part(message: Message) -> bytes:
     try:
         decoded: Any = message.get_payload(decode=True)
     except (ValueError, LookupError, TypeError, AttributeError):
-        return str(payload).encode("utf-8", "surrogateescape")
+        return b""
     return decoded if isinstance(decoded, bytes) else b""
 
 

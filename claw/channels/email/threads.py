@@ -1,7 +1,8 @@
 """What is known of threads: the subject, and the last mail in them.
 
-A thread is named by its first Message-ID. Kept across restarts for the
-latest, so that an answer stands below what it answers.
+A thread is one person's, and named by its first Message-ID: whoever names
+the same one has another. Kept across restarts for the latest, so that an
+answer stands below what it answers.
 """
 
 import json
@@ -27,18 +28,19 @@ class Threads:
     def __init__(self, marks: KeepsMarks) -> None:
         self._marks = marks
 
-    def find(self, root: str) -> Thread:
+    def find(self, root: str, person: str) -> Thread:
         """Of a thread that is not known no more than its root."""
         try:
-            kept = json.loads(self._marks.get(_PREFIX + root) or "null")
+            kept = json.loads(self._marks.get(
+                f"{_PREFIX}{person}:{root}") or "null")
             return Thread(str(kept["subject"]),
                           tuple(map(str, kept["references"])) or (root,))
         except (ValueError, TypeError, KeyError):
             return Thread("", (root,))
 
-    def note(self, mail: Envelope) -> None:
+    def note(self, mail: Envelope, person: str) -> None:
         """This mail is the last of its thread."""
-        key = _PREFIX + find_root(mail)
+        key = f"{_PREFIX}{person}:{find_root(mail)}"
         self._marks.set(key, None)  # it is the latest now
         self._marks.set(key, json.dumps({
             "subject": mail.subject[:300],

@@ -69,6 +69,19 @@ def test_a_mailbox_that_is_numbered_anew_loses_nothing(post, mail):
     assert post.logged("mail.renumbered")
 
 
+def test_a_mailbox_that_begins_anew_and_does_not_say_so_is_read(post, mail):
+    mail.post("one")
+    mail.post("two")
+    post.hears(2)
+    mail.inbox.mails.clear()
+    mail.inbox.next_uid = 1
+    mail.post("three")
+
+    post.hears(3)
+
+    assert contents(post) == ["one", "two", "three"]
+
+
 def test_an_old_mail_that_is_moved_here_is_not_answered(post, mail):
     mail.post("one")
     post.hears()
@@ -159,6 +172,40 @@ def test_a_mail_that_breaks_the_connection_does_not_stop_the_others(
 
     assert "could not be fetched" in post.inbox.messages[1].content
     assert contents(post)[2] == "three"
+
+
+@pytest.mark.parametrize(("step", "told"), [
+    ("open_mail", ["Subject: odd\n\n(the mail could not be fetched: it failed "
+                   "each time)", "well"]),
+    ("find_robot", ["well"])])
+def test_a_mail_that_nobody_foresaw_stops_no_other(
+        post, mail, monkeypatch, step, told):
+    import claw.channels.email.intake as module
+    real = getattr(module, step)
+
+    def trip(*given):
+        if given[-1] == len(odd.raw) or (
+                step == "find_robot" and given[0].subject == "odd"):
+            raise RuntimeError("what nobody foresaw")
+        return real(*given)
+
+    monkeypatch.setattr(module, step, trip)
+    odd = mail.post("first", subject="odd")
+    mail.post("well")
+    channel = post.make()
+
+    async def go():
+        for _ in range(10):  # as the supervisor starts it again
+            task = asyncio.create_task(channel.listen(post.inbox))
+            await until(lambda: task.done() or post.is_read())
+            if not task.done():
+                task.cancel()
+                break
+            assert isinstance(task.exception(), RuntimeError)
+        await asyncio.gather(task, return_exceptions=True)
+    asyncio.run(go())
+
+    assert contents(post) == told
 
 
 def test_a_wrong_password_is_an_auth_error(post):

@@ -35,6 +35,18 @@ def test_an_answer_stands_in_its_thread(post, mail):
     assert message["From"] == "agent@fake.test"
 
 
+def test_a_thread_of_the_same_name_is_another_persons(post, mail):
+    mail.post("hi", subject="Plans", message_id="<a1@people.test>")
+    mail.post("hi", subject="Buy gold", sender="bob@friends.test",
+              References="<a1@people.test>")
+    post.hears(2)
+
+    message = post.sends("ok", thread_ts="<a1@people.test>").message
+
+    assert message["Subject"] == "Re: Plans"
+    assert message["References"] == "<a1@people.test>"
+
+
 def test_a_thread_that_is_forgotten_is_still_answered(post):
     message = post.sends("ok", thread_ts="<a1@people.test>").message
 
