@@ -183,7 +183,14 @@ def environment_proxy(url: str) -> str | None:
 
 def load_certificates() -> ssl.SSLContext:
     """The system's certificates (SSL_CERT_FILE and SSL_CERT_DIR count);
-    those of certifi where the system has none."""
+    those of certifi where the system has none. Read once: each connection
+    would hold nearly a megabyte of its own."""
+    return _load(os.environ.get("SSL_CERT_FILE"),
+                 os.environ.get("SSL_CERT_DIR"))
+
+
+@lru_cache(4)
+def _load(*_: str | None) -> ssl.SSLContext:
     paths = ssl.get_default_verify_paths()
     try:
         found = bool(paths.cafile) or bool(
