@@ -246,6 +246,17 @@ def test_tools_of_ones_own_were_not_offered(offered, home):
         "shell,fetch_notices": "tool of school.py"}
 
 
+def test_targets_have_an_example_and_channels_of_ones_own(offered, home):
+    (home / "channels").mkdir(parents=True)
+    (home / "channels" / "board.py").write_text("1 / 0\n")
+    (home / "config.toml").write_text("[channels_config.telegram]\n")
+
+    assert offered("target", "") == {
+        "telegram:": "e.g. telegram:12345",
+        "board:": "a channel of your own"}
+    assert "board" in offered("channel", "")
+
+
 def test_a_name_of_ones_own_has_its_settings(claw, offered, home):
     home.mkdir()
     (home / "config.toml").write_text('[model_providers."my.host"]\n'
