@@ -197,7 +197,7 @@ def test_a_mail_that_nobody_foresaw_stops_no_other(
     async def go():
         for _ in range(10):  # as the supervisor starts it again
             task = asyncio.create_task(channel.listen(post.inbox))
-            await until(lambda: task.done() or post.is_read())
+            await until(lambda task=task: task.done() or post.is_read())
             if not task.done():
                 task.cancel()
                 break

@@ -17,7 +17,6 @@ STAGES = Registry("stage", "claw.stages", {
     "irc": "claw.testing.prove.stages.irc:IrcStage",
     "email": "claw.testing.prove.stages.email:EmailStage",
     "mqtt": "claw.testing.prove.stages.mqtt:MqttStage",
-    "mattermost": "claw.testing.prove.stages.mattermost:MattermostStage",
     "webhook": "claw.testing.prove.stages.webhook:WebhookStage",
 })
 
