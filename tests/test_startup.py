@@ -52,6 +52,7 @@ LATE = {
         "claw.net.http",
     },
     "claw.channels.email.channel": {
+        "asyncio",
         "claw.channels.email.diagnose",
         "claw.channels.email.intake",
         "claw.channels.email.listener",

@@ -90,6 +90,7 @@ CALLS = {
              ["telegram:1001", "[DOCUMENT:notes.txt]"]],
     "why": [[]], "cost": [[], ["--json"]],
     "channel list": [[]], "channel doctor": [[]],
+    "channel setup": [[], ["telegram"]],
     "queue list": [["--all"]], "queue retry": [[]],
     "queue purge": [["--older-than", "0d", "--yes"]],
     "memory recall": [["tea"], ["--as-of", "2126-01-01", "tea"],

@@ -4,7 +4,6 @@ What the platform is stands here; the parts that speak to it load when a
 channel is made, their libraries when a server is asked.
 """
 
-import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -129,6 +128,8 @@ is kept; to name that of a new mail begin with a line "Subject: ...".
 
     async def send_part_telling(self, message: SendMessage, part: Part,
                                 leaving: Callable[[], None]) -> str:
+        import asyncio
+
         from claw.channels.email.outgoing import build, parse_recipient
         recipient = parse_recipient(message.recipient)
         part, files = await asyncio.to_thread(self._read_files, part)
@@ -168,6 +169,7 @@ is kept; to name that of a new mail begin with a line "Subject: ...".
     # -- health
 
     async def health_check(self) -> bool:
+        import asyncio
         try:
             async with asyncio.timeout(_HEALTH_S):
                 return await works(self._log_in())
