@@ -46,6 +46,17 @@ def test_a_tools_change_is_counted(tmp_path, text, unknown, words):
     assert words is None or words in found[0]
 
 
+def test_a_line_that_a_kill_cut_off_says_nothing(tmp_path):
+    with Scene(tmp_path, WebhookStage()) as scene:
+        folder = scene.workspace / "sessions"
+        folder.mkdir()
+        (folder / "a.jsonl").write_text(
+            '{"session": "a"}\n{"data": {"content": "hal\n'
+            '{"data": {"content": "half"}}\n')
+
+        assert scene.sessions() == [["half"]]
+
+
 # -- choosing, and the table
 
 @pytest.mark.parametrize(("only", "channel", "found"), [

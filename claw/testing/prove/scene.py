@@ -1,6 +1,5 @@
 """One run: a home, a platform, a model, and the children that serve them."""
 
-import json
 import shutil
 import tempfile
 import time
@@ -11,6 +10,7 @@ from typing import Any
 
 from claw.core.errors import ClawError
 from claw.storage.queue.reader import open_reader
+from claw.storage.session_file import json_object
 from claw.testing.fake_openai import FakeOpenAI, Playable, last_user_text
 from claw.testing.prove.answers import (
     FILE,
@@ -143,9 +143,9 @@ class Scene:
 
 
 def _texts(file: Path) -> list[str]:
-    records = [json.loads(line) for line in
-               file.read_text("utf-8").splitlines()]
-    return [r["data"]["content"] for r in records if "data" in r]
+    """A line that a kill cut off stays, and is passed over."""
+    records = map(json_object, file.read_bytes().split(b"\n"))
+    return [r["data"]["content"] for r in records if r and "data" in r]
 
 
 _CONFIG = """\
