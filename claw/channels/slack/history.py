@@ -127,13 +127,13 @@ class History:
         self._begun = self._api.server_time()
         self._done.clear()
 
-    async def go_ahead(self, channel: str) -> None:
+    async def go_ahead(self, channel: str, until: float) -> None:
         """Somebody speaks in a channel: what was said there before comes
-        first, where that takes a moment only."""
+        first, where that is read by then (the time of the loop)."""
         if self._active and channel not in self._done \
                 and self._only in ("", channel):
             with suppress(UnavailableError, TimeoutError):
-                async with asyncio.timeout(MOMENT_S):
+                async with asyncio.timeout_at(until):
                     await self._read_once(channel)
 
     async def _read_once(self, channel: str) -> None:

@@ -3,14 +3,14 @@ message at a time, each once, and is committed before it counts as read."""
 
 import asyncio
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Hashable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Hashable
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 from claw.channels.connection import Connection
 from claw.channels.slack.api import Bot, SlackApi
 from claw.channels.slack.events import Incoming, build_command, read_event
-from claw.channels.slack.history import SLACK_S, History
+from claw.channels.slack.history import MOMENT_S, SLACK_S, History
 from claw.channels.slack.intake import Intake
 from claw.channels.slack.progress import FIRST_S, Progress
 from claw.channels.slack.signs import Signs
@@ -43,6 +43,8 @@ class Receiver:
         self._seen: OrderedDict[Hashable, None] = OrderedDict()
         self._turns: defaultdict[str, asyncio.Lock] = defaultdict(
             asyncio.Lock)
+        self._live: defaultdict[str, asyncio.Lock] = defaultdict(
+            asyncio.Lock)
         self._catching_up: asyncio.Task[None] | None = None
         self._first: asyncio.TimerHandle | None = None
 
@@ -51,6 +53,7 @@ class Receiver:
         raises; a server that can't be reached is asked again."""
         self._inbox = inbox
         self._turns.clear()
+        self._live.clear()
         self.link.begin(inbox)
         self._bot = await self._identify()
         self._intake.door.open_pairing()
@@ -155,15 +158,22 @@ class Receiver:
                 self._signs.note(str(thread["channel_id"]),
                                  str(thread["thread_ts"]))
         elif (incoming := read_event(event)) is not None:
-            if incoming.key not in self._seen:
-                await self._history.go_ahead(incoming.channel)
-            await self._take_message(incoming)
+            async with self._in_turn(incoming.channel):
+                await self._take_message(incoming)
 
     async def _take_command(self, payload: Any, number: str) -> None:
-        """In its place among what is said in its channel."""
         command = build_command(payload, number, self._api.server_time())
-        async with self._turns[command.reply_target]:
+        async with self._in_turn(command.reply_target):
             await self._put(await self._intake.judge(command))
+
+    @asynccontextmanager
+    async def _in_turn(self, channel: str) -> AsyncIterator[None]:
+        """What comes live in a channel, as it came, and behind what was
+        missed there."""
+        until = asyncio.get_running_loop().time() + MOMENT_S
+        async with self._live[channel]:
+            await self._history.go_ahead(channel, until)
+            yield
 
     async def _take_message(self, incoming: Incoming) -> None:
         """Commit a message that was not taken yet: a mention comes twice,

@@ -87,6 +87,36 @@ def test_what_is_said_now_does_not_overtake_what_was_missed(bot, platform):
     assert bot.inbox.contents == ["zero", "one", "two"]
 
 
+def test_who_waits_for_what_was_missed_is_not_overtaken(bot, platform):
+    """By what comes in just when all is read."""
+    put = bot.inbox.put
+
+    async def put_slowly(message):
+        await asyncio.sleep(0.01)
+        await put(message)
+
+    async def work():
+        async with bot.listening():
+            platform.say("zero")
+            await bot.hears(1)
+        platform.tells = False
+        for n in range(10):
+            platform.say(f"missed {n}")
+        platform.tells = True
+        bot.inbox.put = put_slowly
+        async with bot.listening():
+            for n in range(60):
+                platform.say(f"live {n}")
+                await asyncio.sleep(0.003)
+            await bot.hears(71)
+
+    run(work())
+
+    assert bot.inbox.contents == [
+        "zero", *(f"missed {n}" for n in range(10)),
+        *(f"live {n}" for n in range(60))]
+
+
 def test_history_is_read_in_pages_and_in_order(bot, platform):
     platform.say("first")
 
