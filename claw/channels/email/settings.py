@@ -17,8 +17,7 @@ _STARTTLS_PORTS = (25, 143, 587)
 
 SETUP = """\
 1. Give the agent a mailbox of its own, e.g. `agent@example.org`: it reads
-   and answers what comes to that address. Install what it speaks with:
-   `pip install 'claw[email]'`.
+   and answers what comes to that address.
 2. Its servers and name:
 
        claw config set channels_config.email.imap_host imap.example.org
@@ -57,8 +56,8 @@ SETUP = """\
    tools ask before they act.
 6. `claw channel doctor email`, then `claw listen`, then write it a mail.
 
-Nothing comes? `claw log tail` says of each mail that was left out why:
-`mail.refused` (the sender is not proven or not allowed), `mail.ignored`
+Nothing comes? `claw listen` logs of each mail that was left out why:
+`mail refused` (the sender is not proven or not allowed), `mail ignored`
 (a list, a robot, a bounce). The first start answers what has come unread in
 the last hour, and nothing older; after that all that is new, read or not.
 """
