@@ -34,8 +34,9 @@ joins when one of `allowed_users` invites it, or when the room is in \
 With `allowed_users` empty, `claw listen` logs a code: send `/bind CODE` to \
 the bot in a private chat, and you are let in.
 
-The keys of encrypted rooms lie in `state/matrix` of the workspace and belong to this token's \
-device: keep both together, and never use one token in two places.
+The keys of encrypted rooms lie in `state/matrix` of the workspace and belong \
+to this token's device: keep both together, and never use one token in two \
+places.
 
 Synapse lets an account send ten events at once and then one in five seconds; \
 reactions and drafts count. On a server of your own lift that for the bot:

@@ -45,7 +45,7 @@ _PLAIN = {
     "name.rejected": "{channel}: {username} is {holder}; {id} has the name "
                      "now and is not let in by it",
     "sandbox.warning": "{text}",
-    "pairing": "{channel}: to pair, send the bot: /bind {code}",
+    "pairing": "{channel}: to pair, send the bot: {bind} {code}",
 }
 _TROUBLE = ("error", "failed", "rejected", "unusable", "lost", "warning")
 
