@@ -66,7 +66,7 @@ def test_the_configured_ones_come_in_the_registrys_order(home):
 
 
 def test_tables_of_channels_that_claw_lacks_are_passed_over(home):
-    assert list_configured(home.tree(BOT + "[channels_config.discord]\n")) \
+    assert list_configured(home.tree(BOT + "[channels_config.pager]\n")) \
         == ["telegram"]
 
 

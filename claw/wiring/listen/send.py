@@ -81,8 +81,9 @@ def parse_target(tree: Tree, target: str) -> tuple[str, str]:
     if channel not in (*names, CONSOLE) and not is_foreign(channel):
         REGISTRY.load(channel)  # a name that nothing has is another mistake
         raise ConfigError(f"channel {channel!r} is not configured",
-                          hint="set up here: " + (", ".join(names) or "none")
-                          + "; claw channel list shows what there is")
+                          hint=f"claw channel setup {channel}" + (
+                              f"; set up here: {', '.join(names)}" if names
+                              else ""))
     return channel, recipient.strip()
 
 
