@@ -282,6 +282,7 @@ def test_every_channel_tells_how_it_is_set_up(name):
     manual = read_manual(name)
 
     assert 20 < len(manual.line) < 120
+    assert not manual.line.startswith("claw ")  # what it is, not a command
     assert len(manual.setup) < 6000
     assert [s.key for s in manual.settings if not s.meaning] == []
     if manual.is_listed:

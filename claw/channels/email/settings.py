@@ -16,6 +16,8 @@ LONGEST_IDLE_S = 29 * 60  # RFC 2177: a server may hang up after 30 minutes
 _STARTTLS_PORTS = (25, 143, 587)
 
 SETUP = """\
+The agent reads a mailbox of its own and answers by mail.
+
 1. Give the agent a mailbox of its own, e.g. `agent@example.org`: it reads
    and answers what comes to that address.
 2. Its servers and name:

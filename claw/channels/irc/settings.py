@@ -81,6 +81,8 @@ class IrcSettings(AccessSettings, frozen=True, kw_only=True):
 
 
 SETUP = """\
+A bot answers in channels and in private, on any network.
+
 1. Choose a network and a nick. On most networks register it first, as an \
 account of its own, with NickServ: `/msg NickServ REGISTER PASSWORD EMAIL`.
 2. Tell claw:

@@ -9,6 +9,8 @@ from claw.channels.access import AccessSettings
 Count = Annotated[int, msgspec.Meta(ge=0)]
 
 SETUP = """\
+An account of its own answers in rooms and in private chats.
+
 1. Make an account for the bot on your homeserver (in any client, or by its \
 administrator). It should be used by nothing else.
 2. Get a token of its own for it. Not one copied out of a client: logging out \

@@ -10,6 +10,8 @@ from claw.channels.access import AccessSettings
 Count = Annotated[int, msgspec.Meta(ge=0)]
 
 SETUP = """\
+A bot account of your server answers in channels and in direct messages.
+
 1. In the System Console allow bot accounts: *Integrations > Bot Accounts >
    Enable Bot Account Creation*.
 2. In a team choose *Product menu > Integrations > Bot Accounts > Add Bot
