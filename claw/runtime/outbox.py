@@ -33,6 +33,7 @@ from claw.storage.queue.model import Lease, OutboxRow, Queue
 
 REPEATED = "(possibly repeated) "
 AT_ONCE = 8
+NOTE_S = 1.0
 GIVE_UP_S = 3 * 86_400.0  # a cut may be long; an answer is worth waiting
 # Seconds before a part is looked for, or goes out again, that may have
 # arrived; one that may each time, and can't be seen, is given up at last.
@@ -117,7 +118,11 @@ class Sender:
         return count
 
     async def flush(self, patience_s: float) -> None:
-        """Send what waits, for so long at most (a drain)."""
+        """Send what waits, for so long at most (a drain). Says so where
+        that takes a moment: a platform may be away."""
+        note = asyncio.get_running_loop().call_later(NOTE_S, partial(
+            self._log, "outbox.flush", channel=self.name,
+            patience_s=patience_s))
         try:
             async with asyncio.timeout(patience_s):
                 while await self.send_due():
@@ -125,6 +130,8 @@ class Sender:
         except TimeoutError:
             await self.drop()
             self._log("outbox.left", channel=self.name)
+        finally:
+            note.cancel()
 
     async def _start_due(self) -> int:
         """Begin to send what may go now; how many were begun. A chat that

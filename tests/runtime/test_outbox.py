@@ -579,6 +579,16 @@ async def test_a_drain_lets_a_send_end_and_gives_up_on_one_that_hangs(
         assert ("outbox.left", {"channel": "memory"}) in o.events
 
 
+async def test_a_drain_that_takes_a_moment_says_so(office, monkeypatch):
+    monkeypatch.setattr("claw.runtime.outbox.NOTE_S", 0.01)
+    async with office() as o:
+        o.channel.before = lambda *_: asyncio.Event().wait()
+        await o.post("one")
+        await o.sender.flush(0.1)
+        assert ("outbox.flush", {"channel": "memory", "patience_s": 0.1}) \
+            in o.events
+
+
 async def test_a_channel_that_is_gone_keeps_its_messages_and_costs_nothing(
         office):
     async with office() as o:

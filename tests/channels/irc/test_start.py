@@ -11,6 +11,7 @@ import pytest
 from claw.channels.irc import IrcSettings
 from claw.channels.irc.line import read_line
 from claw.channels.irc.register import Registration
+from claw.core.channel import SendMessage
 from claw.core.errors import (
     AuthError,
     ConfigError,
@@ -269,3 +270,23 @@ def test_a_port_that_speaks_no_tls_is_named_before_the_doctor_gives_up(
 def test_what_can_not_be_is_refused_when_it_is_set(wrong):
     with pytest.raises(msgspec.ValidationError):
         msgspec.convert(wrong, IrcSettings)
+
+
+def test_a_drain_is_not_held_up_by_a_server_that_is_away(tmp_path):
+    bot = Bot(SimpleNamespace(port=1), tmp_path)
+
+    async def work():
+        channel = bot.make()
+        listens = asyncio.ensure_future(channel.listen(bot.inbox))
+        await asyncio.sleep(0.05)
+        sends = asyncio.ensure_future(channel.send(SendMessage("hi", "#a")))
+        await asyncio.sleep(0.05)
+        listens.cancel()
+        try:
+            async with asyncio.timeout(2):
+                await sends
+        finally:
+            await channel.aclose()
+
+    with pytest.raises(UnavailableError, match="no connection"):
+        asyncio.run(work())
