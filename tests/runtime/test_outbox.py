@@ -241,6 +241,22 @@ async def test_a_connection_that_was_never_made_leaves_no_doubt(office):
         assert not (await o.row()).uncertain
 
 
+async def test_one_doubt_after_a_long_outage_costs_no_message(office):
+    """Tries that never reached the server counted as doubts: the first send
+    that was cut when it was back gave the message up."""
+    away = UnavailableError("no connection")
+    away.__cause__ = ConnectionRefusedError()
+    async with office() as o:
+        await o.post("hello")
+        for error in [away] * 9 + [UnavailableError("cut")]:
+            o.fail(error)
+            await o.sender.send_due()
+            o.clock += 40
+        assert (await o.row()).state == "uncertain"
+        await o.sender.send_due()
+        assert (await o.row()).state == "sent"
+
+
 async def test_a_send_cut_by_a_kill_is_in_doubt_and_repeated_with_a_note(
         office, tmp_path):
     async with office() as o:
