@@ -45,3 +45,16 @@ def test_everything_is_pinned_with_hashes(name, wanted):
 @pytest.mark.parametrize("name", ["run", "postgres", "test"])
 def test_what_is_installed_is_what_was_tested(name):
     assert set(read_pins(name)) <= set(read_pins("dev"))
+
+
+@pytest.mark.parametrize("name", sorted(
+    path.name for path in (ROOT / "claw/channels").iterdir()
+    if path.name in EXTRAS))
+def test_the_extra_of_a_channel_brings_only_what_it_imports(name):
+    sources = "\n".join(path.read_text() for path in sorted(
+        (ROOT / "claw/channels" / name).glob("*.py")))
+    modules = [found.removeprefix(f"{name}-")
+               for found in names(EXTRAS[name])]
+
+    assert [module for module in modules if not re.search(
+        rf"(?:import|from) {module}\b", sources)] == []

@@ -201,17 +201,22 @@ class Door:
     """The allow-list of one channel, and what those before it are told.
 
     `table` is the channel's in config.toml, named in hints; `tells` whether
-    strangers are told how they can be let in.
+    strangers are told how they can be let in; `bind` is how people type
+    the command: with another sign than "/", or a blank before it, where
+    programs keep lines with "/" for themselves.
     """
 
     def __init__(self, allowed: Iterable[str | int], deps: ChannelDeps, *,
-                 table: str, tells: bool = True,
+                 table: str, tells: bool = True, bind: str = "/bind",
                  clock: Callable[[], float] = time.monotonic) -> None:
         self.allowed = AllowList(allowed, deps.names)
         self.pairing: Pairing | None = None
         self._deps = deps
         self._table = table
         self._tells = tells
+        self._bind_word = bind
+        self._note = "; mind the blank before the /" \
+            if bind.startswith(" ") else ""
         self._clock = clock
         self._hints = Hints(clock)
         self._reports = Hints(clock)
@@ -239,8 +244,8 @@ class Door:
             self.pairing = Pairing(self._clock, announce=self._tell_code)
 
     def _tell_code(self, code: str) -> None:
-        self._deps.log("pairing", code=code,
-                       hint="nobody is allowed yet")
+        self._deps.log("pairing", code=code, bind=self._bind_word,
+                       hint=f"nobody is allowed yet{self._note}")
 
     async def answer(self, chat: Hashable, person: Person, text: str
                      ) -> str | None:
@@ -261,8 +266,9 @@ class Door:
                 f"you in by adding {person.id} to allowed_users of "
                 f"[{self._table}] in config.toml.")
         if self.pairing is not None and self.pairing.code is not None:
-            hint += ("\nAre you the owner? Then send: /bind CODE, with the "
-                     "code that claw has logged at its start.")
+            hint += (f"\nAre you the owner? Then send: {self._bind_word} "
+                     "CODE, with the code that claw has logged at its start"
+                     f"{self._note}.")
         return hint
 
     async def _bind(self, pairing: Pairing, chat: Hashable, person: Person,

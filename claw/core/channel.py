@@ -222,7 +222,9 @@ class Channel(ABC):
     without arguments), `setup` tells a newcomer in Markdown what to make on
     the platform and which keys to set, `guidance` is the section of the
     system prompt about writing there, `first_setting` the key and value
-    that set it up, `example_recipient` an address as its people write it.
+    that set it up, `example_recipient` an address as its people write it,
+    `extra_for` what needs the extra of its name ("": all of it, where there
+    is one).
     """
 
     Settings: ClassVar[type | None] = None
@@ -231,6 +233,7 @@ class Channel(ABC):
     guidance: ClassVar[str] = ""
     first_setting: ClassVar[str] = ""
     example_recipient: ClassVar[str] = ""
+    extra_for: ClassVar[str] = ""
     # Whether a new reaction takes the place of the one before.
     reactions_replace: ClassVar[bool] = False
     # Whether history keeps the names of the tools before an answer.

@@ -33,6 +33,7 @@ from claw.storage.queue.model import Lease, OutboxRow, Queue
 
 REPEATED = "(possibly repeated) "
 AT_ONCE = 8
+NOTE_S = 1.0
 GIVE_UP_S = 3 * 86_400.0  # a cut may be long; an answer is worth waiting
 # Seconds before a part is looked for, or goes out again, that may have
 # arrived; one that may each time, and can't be seen, is given up at last.
@@ -71,6 +72,7 @@ class Sender:
         self._wake = asyncio.Event()
         self._under_way: dict[int, asyncio.Task[None]] = {}
         self._tries: dict[int, int] = {}  # that the store knows not of
+        self._doubts: dict[int, int] = {}  # sends that may have arrived
         self._waits: set[int] = set()  # parts that no server was there for
         self._left: set[int] = set()  # parts whose call has left
         self._unseen: set[int] = set()  # parts that were looked for in vain
@@ -117,7 +119,11 @@ class Sender:
         return count
 
     async def flush(self, patience_s: float) -> None:
-        """Send what waits, for so long at most (a drain)."""
+        """Send what waits, for so long at most (a drain). Says so where
+        that takes a moment: a platform may be away."""
+        note = asyncio.get_running_loop().call_later(NOTE_S, partial(
+            self._log, "outbox.flush", channel=self.name,
+            patience_s=patience_s))
         try:
             async with asyncio.timeout(patience_s):
                 while await self.send_due():
@@ -125,6 +131,8 @@ class Sender:
         except TimeoutError:
             await self.drop()
             self._log("outbox.left", channel=self.name)
+        finally:
+            note.cancel()
 
     async def _start_due(self) -> int:
         """Begin to send what may go now; how many were begun. A chat that
@@ -331,9 +339,10 @@ class Sender:
         text = scrub_tokens(describe(error))
         attempts = max(row.attempts, self._tries.get(row.seq, 0))
         uncertain = row.seq in self._left and may_have_arrived(error)
+        doubts = self._doubts.get(row.seq, 0)
         final = (is_final(error)
                  or self._now() - row.created_at > GIVE_UP_S
-                 or (uncertain and row.attempts >= MOST_DOUBTS
+                 or (uncertain and doubts >= MOST_DOUBTS
                      and row.seq not in self._unseen and not keyed))
         self._log("send.error", channel=self.name, source=row.source,
                   part=row.number, error=text, final=final,
@@ -345,7 +354,9 @@ class Sender:
                 self._lease(), row, text))
             return
         self._tries[row.seq] = attempts + draft
-        wait = (DOUBT_S[min(row.attempts, len(DOUBT_S) - 1)] if uncertain
+        if uncertain:
+            self._doubts[row.seq] = doubts + 1
+        wait = (DOUBT_S[min(doubts, len(DOUBT_S) - 1)] if uncertain
                 else wait_s(error, attempts))
         await self._put_off(row, error, wait, text,
                             uncertain=uncertain or row.uncertain)
@@ -360,6 +371,7 @@ class Sender:
 
     def _forget(self, row: OutboxRow) -> None:
         self._tries.pop(row.seq, None)
+        self._doubts.pop(row.seq, None)
         for known in (self._waits, self._left, self._unseen):
             known.discard(row.seq)
 

@@ -261,11 +261,28 @@ def test_setup_names_the_extra_that_is_missing(claw, monkeypatch):
     assert "webhook needs aiothing, not installed here" in done.err
 
 
+def test_setup_says_what_an_extra_is_for_where_most_works_without(
+        claw, monkeypatch):
+    monkeypatch.setattr("claw.cli.commands.channel.setup.list_missing",
+                        lambda extra: ["aiothing"])
+    done = claw("channel", "setup", "matrix")
+
+    assert "matrix needs aiothing for encrypted rooms, not installed" \
+        in done.err
+
+
+@pytest.mark.parametrize("name", REGISTRY.names())
+def test_no_setup_installs_the_other_projects_claw(name):
+    """On the package index the name belongs to somebody else."""
+    assert "claw[" not in read_manual(name).setup
+
+
 @pytest.mark.parametrize("name", REGISTRY.names())
 def test_every_channel_tells_how_it_is_set_up(name):
     manual = read_manual(name)
 
     assert 20 < len(manual.line) < 120
+    assert not manual.line.startswith("claw ")  # what it is, not a command
     assert len(manual.setup) < 6000
     assert [s.key for s in manual.settings if not s.meaning] == []
     if manual.is_listed:

@@ -313,6 +313,14 @@ def test_quiet_leaves_only_trouble():
     assert len(stream.getvalue().splitlines()) == 1
 
 
+def test_the_pairing_line_shows_the_command_as_people_there_type_it():
+    log, stream = log_of()
+    log("pairing", channel="x", code="123456", bind="!bind", hint="nobody")
+
+    assert stream.getvalue()[9:] == \
+        "x: to pair, send the bot: !bind 123456 (nobody)\n"
+
+
 def test_a_log_that_can_not_be_written_costs_nothing():
     class Full(io.StringIO):
         def write(self, text):

@@ -241,6 +241,22 @@ async def test_a_connection_that_was_never_made_leaves_no_doubt(office):
         assert not (await o.row()).uncertain
 
 
+async def test_one_doubt_after_a_long_outage_costs_no_message(office):
+    """Tries that never reached the server counted as doubts: the first send
+    that was cut when it was back gave the message up."""
+    away = UnavailableError("no connection")
+    away.__cause__ = ConnectionRefusedError()
+    async with office() as o:
+        await o.post("hello")
+        for error in [away] * 9 + [UnavailableError("cut")]:
+            o.fail(error)
+            await o.sender.send_due()
+            o.clock += 40
+        assert (await o.row()).state == "uncertain"
+        await o.sender.send_due()
+        assert (await o.row()).state == "sent"
+
+
 async def test_a_send_cut_by_a_kill_is_in_doubt_and_repeated_with_a_note(
         office, tmp_path):
     async with office() as o:
@@ -577,6 +593,16 @@ async def test_a_drain_lets_a_send_end_and_gives_up_on_one_that_hangs(
         await o.sender.flush(0.03)
         assert ended == [True]
         assert ("outbox.left", {"channel": "memory"}) in o.events
+
+
+async def test_a_drain_that_takes_a_moment_says_so(office, monkeypatch):
+    monkeypatch.setattr("claw.runtime.outbox.NOTE_S", 0.01)
+    async with office() as o:
+        o.channel.before = lambda *_: asyncio.Event().wait()
+        await o.post("one")
+        await o.sender.flush(0.1)
+        assert ("outbox.flush", {"channel": "memory", "patience_s": 0.1}) \
+            in o.events
 
 
 async def test_a_channel_that_is_gone_keeps_its_messages_and_costs_nothing(

@@ -46,6 +46,8 @@ class DiscordSettings(AccessSettings, frozen=True, kw_only=True):
 
 
 SETUP = """\
+A bot of your own answers in servers and in direct messages.
+
 1. Open https://discord.com/developers/applications, press *New \
 Application* and give it the name that people are to see.
 2. Under *Bot* press *Reset Token* and copy the token. It is shown once.

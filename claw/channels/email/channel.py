@@ -19,7 +19,8 @@ from claw.core.channel import (
     Part,
     SendMessage,
 )
-from claw.core.errors import ClawError, ConfigError
+from claw.core.errors import ClawError, ConfigError, MissingPartError
+from claw.core.installed import install_command
 from claw.core.value import replace
 
 _TABLE = "channels_config.email"
@@ -52,6 +53,8 @@ is kept; to name that of a new mail begin with a line "Subject: ...".
                  sleep: Callable[[float], Awaitable[Any]] | None = None,
                  clock: Callable[[], float] = time.monotonic,
                  now: Callable[[], float] = time.time) -> None:
+        from importlib.util import find_spec
+
         from claw.channels.email.intake import Intake
         from claw.channels.email.listener import Listener
         from claw.channels.email.logins import Logins
@@ -65,6 +68,12 @@ is kept; to name that of a new mail begin with a line "Subject: ...".
                 raise ConfigError(f"{_TABLE} has no {key}",
                                   hint=f"claw config set {_TABLE}.{key} ...; "
                                   "claw channel setup email tells all")
+        missing = [name for name in ("IMAPClient", "aiosmtplib")
+                   if find_spec(name.lower()) is None]
+        if missing:
+            raise MissingPartError(
+                f"mail needs {' and '.join(missing)}, not installed here",
+                hint=install_command("email"))
         self.settings = settings
         logins = Logins(settings)
         self._logins = logins

@@ -16,6 +16,8 @@ LONGEST_IDLE_S = 29 * 60  # RFC 2177: a server may hang up after 30 minutes
 _STARTTLS_PORTS = (25, 143, 587)
 
 SETUP = """\
+The agent reads a mailbox of its own and answers by mail.
+
 1. Give the agent a mailbox of its own, e.g. `agent@example.org`: it reads
    and answers what comes to that address.
 2. Its servers and name:
@@ -57,7 +59,7 @@ SETUP = """\
 6. `claw channel doctor email`, then `claw listen`, then write it a mail.
 
 Nothing comes? `claw listen` logs of each mail that was left out why:
-`mail.refused` (the sender is not proven or not allowed), `mail.ignored`
+`mail refused` (the sender is not proven or not allowed), `mail ignored`
 (a list, a robot, a bounce). The first start answers what has come unread in
 the last hour, and nothing older; after that all that is new, read or not.
 """

@@ -8,6 +8,7 @@ import asyncio
 import time
 import uuid
 from collections import deque
+from contextlib import suppress
 from itertools import count
 from typing import NamedTuple
 
@@ -71,15 +72,15 @@ class Client:
         Raises AuthError, ConfigError, UnavailableError."""
         if not self._listens:
             return await self._open()
-        try:
+        with suppress(TimeoutError):
             async with asyncio.timeout(READY_S):
-                while (session := self.current) is None:
+                while self.current is None and self._listens:
                     self._ready.clear()
                     await self._ready.wait()
-        except TimeoutError as error:
+        if (session := self.current) is None:
             raise UnavailableError(
                 f"there is no connection to {self._settings.server} now",
-                hint="claw channel doctor irc") from error
+                hint="claw channel doctor irc")
         return session
 
     async def _open(self) -> Session:
@@ -123,6 +124,7 @@ class Client:
         finally:
             self._listens = False
             await self.aclose()
+            self._ready.set()  # who waits for a connection gets none
 
     async def _live(self, inbox: Inbox, intake: Intake,
                     send: Send) -> None:

@@ -62,7 +62,14 @@ async def _reach(settings: IrcSettings) -> list[Finding]:
                         f"check the spelling; try: getent hosts {host}")]
     rows = [Finding("dns", "ok", f"{host} is {found[0][4][0]}")]
     try:
-        wire = await open_wire(settings)
+        async with asyncio.timeout(_STEP_S):
+            wire = await open_wire(settings)
+    except TimeoutError:
+        return [*rows, Finding(
+            "tcp", "fail", f"{where} did not answer in {_STEP_S:g} s",
+            "is that the port for TLS (6697)? For plain TCP: "
+            f"{_SET}use_tls false" if settings.use_tls else
+            "a firewall or the network is in the way")]
     except ClawError as error:
         if isinstance(error.__cause__, ssl.SSLError):
             rows.append(Finding("tcp", "ok", f"{where} answers"))
@@ -99,7 +106,8 @@ def _account(session: Session, settings: IrcSettings) -> Finding:
     if session.login_refused:
         return Finding("account", "fail",
                        f"the login failed: {session.login_refused}",
-                       _SET + "sasl_password PASSWORD")
+                       f"{_SET}sasl_password PASSWORD; where there is no "
+                       "SASL set nickserv_password in its place")
     if settings.sasl_password or settings.client_cert:
         return Finding("account", "ok", "logged in with SASL")
     if settings.nickserv_password:

@@ -57,7 +57,7 @@ class Intake:
                  now: Callable[[], float] = time.time) -> None:
         self.door = Door(read_entries(settings.allowed_users), deps,
                          table=_TABLE, tells=settings.show_hint_to_strangers,
-                         clock=clock)
+                         clock=clock, bind="!bind")
         self._settings = settings
         self._people = people
         self._clock = clock
@@ -122,7 +122,6 @@ class Intake:
             self._hint_at = self._clock()
         if who.is_known:
             answer = await self.door.answer(who.id, who.people[0], text)
-            answer = answer and answer.replace("/bind", "!bind")
         elif self._unknown.is_due(who.id):
             answer = _LOG_IN if self._settings.show_hint_to_strangers else None
         else:

@@ -1,5 +1,6 @@
 """The [channels_config.irc] table of config.toml, and how it is set up."""
 
+import re
 from typing import Annotated
 
 import msgspec
@@ -66,8 +67,22 @@ class IrcSettings(AccessSettings, frozen=True, kw_only=True):
     debounce_ms: Count | None = None
     show_hint_to_strangers: bool = True
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if re.search(r"[/\s]", self.server):
+            raise ValueError("server must be a host name, such as "
+                             "irc.example.org")
+        if re.search(r"\s", self.nickname):
+            raise ValueError("nickname must hold no blank")
+        for name in self.channels:
+            if name.strip() and name.strip()[0] not in "#&+!":
+                raise ValueError(f'channels: "{name[:80]}" must begin with '
+                                 'a #, as in "#name"')
+
 
 SETUP = """\
+A bot answers in channels and in private, on any network.
+
 1. Choose a network and a nick. On most networks register it first, as an \
 account of its own, with NickServ: `/msg NickServ REGISTER PASSWORD EMAIL`.
 2. Tell claw:

@@ -42,6 +42,7 @@ class MatrixChannel(Channel):
                                 several_connections=False)
     first_setting = "access_token TOKEN"
     example_recipient = "!room:example.org"
+    extra_for = "encrypted rooms"
     guidance = """## Writing for Matrix
 
 - **bold**, *italic*, `code`, fenced code, quotes and links are shown as \

@@ -9,6 +9,8 @@ from claw.channels.access import AccessSettings
 Count = Annotated[int, msgspec.Meta(ge=0)]
 
 SETUP = """\
+An account of its own answers in rooms and in private chats.
+
 1. Make an account for the bot on your homeserver (in any client, or by its \
 administrator). It should be used by nothing else.
 2. Get a token of its own for it. Not one copied out of a client: logging out \
@@ -34,9 +36,9 @@ joins when one of `allowed_users` invites it, or when the room is in \
 With `allowed_users` empty, `claw listen` logs a code: send `/bind CODE` to \
 the bot in a private chat, and you are let in.
 
-Encrypted rooms need the extra `matrix`; the doctor says how to install it. \
-The keys lie in `state/matrix` of the workspace and belong to this token's \
-device: keep both together, and never use one token in two places.
+The keys of encrypted rooms lie in `state/matrix` of the workspace and belong \
+to this token's device: keep both together, and never use one token in two \
+places.
 
 Synapse lets an account send ten events at once and then one in five seconds; \
 reactions and drafts count. On a server of your own lift that for the bot:

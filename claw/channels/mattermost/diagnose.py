@@ -118,10 +118,10 @@ async def _channels(api: Api, settings: MattermostSettings) -> Finding:
 
 def _allow_list(allowed: AllowList) -> Finding:
     if not allowed:
-        return Finding("allow_list", "warn", "nobody may write yet",
+        return Finding("allow_list", "warn",
+                       "nobody is allowed; claw listen logs a pairing code",
                        f"claw config set {_TABLE}.allowed_users "
-                       "'[\"USER_ID\"]', or start claw listen and send "
-                       "/bind CODE to the bot")
+                       "'[\"USER_ID\"]'")
     if allowed.open_to_all:
         return Finding("allow_list", "warn", "everybody may write; "
                        + ("only the owners have tools" if allowed.has_owners

@@ -10,7 +10,7 @@ from typing import Any
 
 from claw.channels.access import Door, Hints, Person, read_code
 from claw.channels.mattermost.api import FILE_BYTES, Api
-from claw.channels.mattermost.outgoing import SLASH, text_part
+from claw.channels.mattermost.outgoing import text_part
 from claw.channels.mattermost.posts import (
     NAME,
     address,
@@ -49,7 +49,7 @@ class Intake:
                  api: Api, *, clock: Callable[[], float]) -> None:
         self.door = Door(settings.allowed_users, deps, clock=clock,
                          table="channels_config.mattermost",
-                         tells=settings.show_hint_to_strangers)
+                         tells=settings.show_hint_to_strangers, bind=" /bind")
         self._settings = settings
         self._told = Hints(clock)  # who has sent a code for nothing
         self._api = api
@@ -122,8 +122,7 @@ class Intake:
         answer = await self.door.answer(post.channel_id, person,
                                         post.message)
         if answer is not None:
-            await self._reply(post, f"{answer}\n{SLASH}" if "/bind" in answer
-                              else answer, inbox)
+            await self._reply(post, answer, inbox)
 
     async def _reply(self, post: Post, text: str, inbox: Inbox) -> None:
         part = text_part(text)

@@ -10,12 +10,14 @@ from claw.channels.access import AccessSettings
 Count = Annotated[int, msgspec.Meta(ge=0)]
 
 SETUP = """\
+A bot account of your server answers in channels and in direct messages.
+
 1. In the System Console allow bot accounts: *Integrations > Bot Accounts >
    Enable Bot Account Creation*.
 2. In a team choose *Product menu > Integrations > Bot Accounts > Add Bot
    Account*. The role *Member* is enough. Copy the token: it is shown once.
    (A personal access token of a user works too, but then the bot *is* that
-   user, and does not hear what he writes.)
+   user, and does not hear what that user writes.)
 3. Add the bot to its team (*Invite People*, by its username) and to each
    channel: `/invite @name`. Direct messages need no invitation.
 4. Tell claw:

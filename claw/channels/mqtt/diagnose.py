@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from claw.channels.access import AllowList
 from claw.channels.mqtt.account import Account, load_tls
-from claw.channels.mqtt.link import Link
+from claw.channels.mqtt.link import Link, name_cause
 from claw.channels.mqtt.packets import MAX_PACKET, SESSION_EXPIRY, SHARED
 from claw.channels.mqtt.reasons import FAILED, make_error
 from claw.channels.mqtt.settings import Address, MqttSettings
@@ -83,10 +83,8 @@ async def _reach(settings: MqttSettings, account: Account) -> list[Finding]:
                     server_hostname=address.host)
                 writer.close()
     except (OSError, TimeoutError, UnicodeError) as error:
-        why = (getattr(error, "verify_message", None)
-               or getattr(error, "strerror", None) or type(error).__name__)
-        return [*rows, Finding(step, "fail", f"{address.where}: {why}",
-                               hint)]
+        return [*rows, Finding(step, "fail", f"{address.where}: "
+                               f"{name_cause(error)}", hint)]
     return [*rows, _judge_tls(settings, address)]
 
 

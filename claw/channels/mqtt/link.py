@@ -162,9 +162,9 @@ class Link:
         if isinstance(error, PacketError):
             return UnavailableError(f"{self.where} broke the protocol: "
                                     f"{error}")
-        why = getattr(error, "strerror", None) or type(error).__name__
-        return UnavailableError(f"{self.where} can't be reached: {why}",
-                                hint="claw channel doctor mqtt")
+        return UnavailableError(
+            f"{self.where} can't be reached: {name_cause(error)}",
+            hint="claw channel doctor mqtt")
 
     # -- what comes
 
@@ -351,3 +351,11 @@ def unsent(error: E) -> E:
     """The error of a call before which nothing had left."""
     error.__dict__["maybe_sent"] = False
     return error
+
+
+def name_cause(error: BaseException) -> str:
+    """Why there is no connection, in words."""
+    if isinstance(error, ConnectionRefusedError):
+        return "connection refused"  # asyncio's text has a tuple in it
+    return str(getattr(error, "verify_message", None)
+               or getattr(error, "strerror", None) or type(error).__name__)

@@ -74,6 +74,8 @@ class Listener:
                     await self.connection.wait_out(self._suspect(error))
         finally:
             self.running = False
+            self.working.set()  # who waits for a connection gets none
+            self.working.clear()
 
     def _suspect(self, error: UnavailableError) -> UnavailableError:
         """The error, or what it means when it comes again and again."""

@@ -70,7 +70,8 @@ def make_error(where: str, code: int, properties: Properties,
     if code in _AUTH:
         return AuthError(message, hint=(
             "the broker's access list must let this user do it"
-            if what else f"set it with: claw config set {_TABLE}.password"))
+            if what else f"are {_TABLE}.username and password right? Set "
+            f"them with: claw config set {_TABLE}.username NAME"))
     if code == TAKEN_OVER:
         return ConflictError(
             f"{where}: another client has taken our session over (0x8E)",

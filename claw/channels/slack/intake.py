@@ -51,7 +51,7 @@ class Intake:
                  now: Callable[[], float]) -> None:
         self.door = Door(settings.allowed_users, deps, clock=clock,
                          table="channels_config.slack",
-                         tells=settings.show_hint_to_strangers)
+                         tells=settings.show_hint_to_strangers, bind=" /bind")
         self.people = People(api, clock=clock, log=deps.log)
         self._settings = settings
         only = settings.channel_id.strip()

@@ -28,6 +28,8 @@ SCOPES = {
 }
 
 SETUP = f"""\
+An app of your own answers in channels and in direct messages.
+
 1. Open api.slack.com/apps, choose *Create New App*, *From scratch*, and \
 pick the workspace.
 2. *Socket Mode*: switch it on. Slack makes an app-level token with the \

@@ -18,10 +18,15 @@ def channel_pages(root: Path) -> dict[str, str]:
     """File name -> text."""
     project = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))
     extras = project["project"]["optional-dependencies"]
-    return {f"{manual.name}.md": write_page(manual, (
-        "It needs libraries of its own: `pip install "
-        f"'.[{manual.name}]'`." if manual.name in extras else ""))
+    return {f"{manual.name}.md": write_page(
+        manual, _tell_extra(manual) if extras.get(manual.name) else "")
         for manual in read_manuals()}
+
+
+def _tell_extra(manual: Manual) -> str:
+    use = f"For {manual.extra_for} it" if manual.extra_for else "It"
+    return (f"{use} needs libraries of its own: `pip install "
+            f"'.[{manual.name}]'`.")
 
 
 def channel_table() -> str:

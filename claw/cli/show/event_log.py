@@ -31,6 +31,10 @@ _PLAIN = {
     "standby": "another claw listen (pid {pid}) works here; standing by to "
                "take over",
     "draining": "ending; answers still being made: {running}",
+    "outbox.flush": "{channel}: sending what waits, for {patience_s:g} s at "
+                    "most",
+    "outbox.left": "{channel}: what could not be sent waits for the next "
+                   "start",
     "stopped": "stopped",
     "message": "💬 [{channel}] from {sender}: {text}",
     "send.error": "{channel}: not sent: {error}",
@@ -45,7 +49,7 @@ _PLAIN = {
     "name.rejected": "{channel}: {username} is {holder}; {id} has the name "
                      "now and is not let in by it",
     "sandbox.warning": "{text}",
-    "pairing": "{channel}: to pair, send the bot: /bind {code}",
+    "pairing": "{channel}: to pair, send the bot: {bind} {code}",
 }
 _TROUBLE = ("error", "failed", "rejected", "unusable", "lost", "warning")
 

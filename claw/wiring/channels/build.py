@@ -119,8 +119,9 @@ def select_channels(tree: Tree, only: Sequence[str]) -> list[str]:
     if not names:
         raise ConfigError(
             "no channel is configured",
-            hint=f"{explain_setup(REGISTRY.names()[0])}, or try it here: "
-                 "claw listen --channel cli")
+            hint=f"{explain_setup(REGISTRY.names()[0])}, other platforms: "
+                 "claw channel setup, or try it here: claw listen --channel "
+                 "cli")
     return names
 
 

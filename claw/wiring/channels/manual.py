@@ -33,7 +33,7 @@ ABILITIES = {
 class Manual(Value):
     """`first` is the command that begins it, where there is one, `line` what
     the setup says first, else that command; `settings` have their keys
-    without the table's name."""
+    without the table's name; `extra_for` as in Channel."""
 
     name: str
     setup: str
@@ -44,6 +44,7 @@ class Manual(Value):
     buttons: bool
     drafts: bool
     example: str
+    extra_for: str
 
     @property
     def is_listed(self) -> bool:
@@ -91,7 +92,7 @@ def read_manual(name: str) -> Manual:
         () if struct is None else tuple(list_settings(struct)),
         channel.capabilities, issubclass(channel, ClearsButtons),
         channel.supports_draft_updates is not Channel.supports_draft_updates,
-        channel.example_recipient)
+        channel.example_recipient, channel.extra_for)
 
 
 def list_manuals() -> Iterator[Manual | tuple[str, ClawError]]:

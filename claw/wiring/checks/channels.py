@@ -49,12 +49,11 @@ def channel_checks(tree: Tree, names: Sequence[str] = ()
             REGISTRY.load(name)
             raise ConfigError(
                 f"channel {name!r} is not configured",
-                hint=f"add [{SECTION}.{name}] to config.toml, or see: claw "
-                     "channel list")
+                hint=f"claw channel setup {name}")
     if not known and not names:
         yield Check("channels.none", "skip", "no channel is configured",
-                    f"{explain_setup(REGISTRY.names()[0])}; or try: claw "
-                    "listen --channel cli")
+                    f"{explain_setup(REGISTRY.names()[0])}; other platforms: "
+                    "claw channel setup; or try: claw listen --channel cli")
         return
     live = read_running(tree)
     wanted = list(dict.fromkeys(names or known))

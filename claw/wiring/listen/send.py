@@ -53,6 +53,7 @@ LEASE_S = 60.0
 HOOKS_S = 60.0  # for hooks that hear of it
 LOOK_S = 0.05
 _OVER = ("sent", "failed")
+_OPEN = ("waiting", "sending", "uncertain")
 
 
 class Sent(Value):
@@ -81,8 +82,9 @@ def parse_target(tree: Tree, target: str) -> tuple[str, str]:
     if channel not in (*names, CONSOLE) and not is_foreign(channel):
         REGISTRY.load(channel)  # a name that nothing has is another mistake
         raise ConfigError(f"channel {channel!r} is not configured",
-                          hint="set up here: " + (", ".join(names) or "none")
-                          + "; claw channel list shows what there is")
+                          hint=f"claw channel setup {channel}" + (
+                              f"; set up here: {', '.join(names)}" if names
+                              else ""))
     return channel, recipient.strip()
 
 
@@ -179,9 +181,26 @@ async def _sent(queue: SqliteQueue, live: LiveChannel, log: Log, source: str,
         left = deadline - time.monotonic()
         if all(row.state in _OVER for row in rows) or left <= 0 \
                 or pusher.token_refused:
-            return _outcome(source, rows, pusher.token_refused)
+            sent = _outcome(source, rows, pusher.token_refused)
+            return sent if sent.state != "waiting" or sent.error else \
+                replace(sent, error=await _find_obstacle(queue, rows))
         if not await pusher.push(left):
             await asyncio.sleep(LOOK_S)
+
+
+async def _find_obstacle(queue: SqliteQueue, rows: Sequence[OutboxRow]
+                         ) -> str | None:
+    """What holds up parts that were not tried: an earlier one for the same
+    chat, as `claw queue list` names it."""
+    chats = {(row.channel, row.message.recipient, row.message.thread_ts)
+             for row in rows}
+    first = min((row for row in await queue.outbox_rows(
+        states=_OPEN, limit=sys.maxsize) if (
+            row.channel, row.message.recipient, row.message.thread_ts)
+        in chats), key=lambda row: row.seq, default=None)
+    if first is None or first.seq >= min(row.seq for row in rows):
+        return None
+    return f"behind {first.seq}" + (f": {first.error}" if first.error else "")
 
 
 class _Pusher:

@@ -136,3 +136,14 @@ def test_a_missing_library_is_named_with_what_installs_it(
         asyncio.run(go())
 
     assert "[email]" in told.value.hint
+
+
+def test_listen_check_and_send_say_what_is_missing_before_they_begin(
+        post, monkeypatch):
+    """`claw send` queued a mail that nothing here could send, and exit 5
+    told to wait."""
+    for name in ("imapclient", "aiosmtplib"):
+        monkeypatch.setitem(sys.modules, name, None)
+
+    with pytest.raises(MissingPartError, match="IMAPClient and aiosmtplib"):
+        post.make()

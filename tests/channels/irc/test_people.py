@@ -137,6 +137,7 @@ def test_pairing_needs_an_account(bot):
 
     async def work():
         code = bot.logged("pairing")[0]["code"]
+        assert bot.logged("pairing")[0]["bind"] == "!bind"
         bot.server.say(f"/bind {code}", nick="mallory")
         await until(lambda: any(to == "mallory" for to, _ in bot.said))
         assert bot.remembered == []

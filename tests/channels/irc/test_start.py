@@ -2,12 +2,16 @@
 
 import asyncio
 import base64
+import socket
+from types import SimpleNamespace
 
+import msgspec
 import pytest
 
 from claw.channels.irc import IrcSettings
 from claw.channels.irc.line import read_line
 from claw.channels.irc.register import Registration
+from claw.core.channel import SendMessage
 from claw.core.errors import (
     AuthError,
     ConfigError,
@@ -241,3 +245,48 @@ def test_a_server_that_stalls_is_named_with_what_it_owes(tmp_path):
 
     assert rows["login"].status == "fail"
     assert "owes us the welcome" in rows["login"].detail
+
+
+def test_a_port_that_speaks_no_tls_is_named_before_the_doctor_gives_up(
+        monkeypatch, tmp_path):
+    monkeypatch.setattr("claw.channels.irc.diagnose._STEP_S", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        bot = Bot(SimpleNamespace(port=silent.getsockname()[1]), tmp_path)
+
+        async def work():
+            rows = await bot.make(use_tls=True).diagnose()
+            await bot.channel.aclose()
+            return {row.id: row for row in rows}
+
+        rows = asyncio.run(work())
+
+    assert rows["tcp"].status == "fail"
+    assert "use_tls false" in rows["tcp"].hint
+
+
+@pytest.mark.parametrize("wrong", [
+    {"server": "irc://irc.example.org"}, {"server": "irc.example.org 6667"},
+    {"nickname": "my bot"}, {"channels": ["mine"]}])
+def test_what_can_not_be_is_refused_when_it_is_set(wrong):
+    with pytest.raises(msgspec.ValidationError):
+        msgspec.convert(wrong, IrcSettings)
+
+
+def test_a_drain_is_not_held_up_by_a_server_that_is_away(tmp_path):
+    bot = Bot(SimpleNamespace(port=1), tmp_path)
+
+    async def work():
+        channel = bot.make()
+        listens = asyncio.ensure_future(channel.listen(bot.inbox))
+        await asyncio.sleep(0.05)
+        sends = asyncio.ensure_future(channel.send(SendMessage("hi", "#a")))
+        await asyncio.sleep(0.05)
+        listens.cancel()
+        try:
+            async with asyncio.timeout(2):
+                await sends
+        finally:
+            await channel.aclose()
+
+    with pytest.raises(UnavailableError, match="no connection"):
+        asyncio.run(work())

@@ -264,6 +264,7 @@ def test_the_code_lets_somebody_in(bot, platform):
         async with bot.began().listening(allowed_users=()):
             await platform.until(lambda: bot.logged("pairing"))
             code = bot.logged("pairing")[0]["code"]
+            assert bot.logged("pairing")[0]["bind"] == " /bind"
             platform.post(f"/bind {code}")
             await platform.until(lambda: platform.answers(
                 platform.direct(platform.alice)))

@@ -241,3 +241,21 @@ def test_who_publishes_for_nobody_is_told(place):
     send(place, SendMessage("hello", REPLY))
 
     assert place.events("nobody_reads") == [{"topic": REPLY}]
+
+
+def test_a_drain_is_not_held_up_by_a_broker_that_is_away(place):
+    async def work():
+        channel = place.make(broker_url="mqtt://127.0.0.1:1")
+        listens = asyncio.ensure_future(channel.listen(place.inbox))
+        await asyncio.sleep(0.05)
+        sends = asyncio.ensure_future(channel.send(SendMessage("hi", REPLY)))
+        await asyncio.sleep(0.05)
+        listens.cancel()
+        try:
+            async with asyncio.timeout(2):
+                await sends
+        finally:
+            await channel.aclose()
+
+    with pytest.raises(UnavailableError, match="not connected"):
+        asyncio.run(work())

@@ -118,3 +118,9 @@ def test_a_doctor_takes_no_message_of_the_group(place):
             await place.hear(4)
 
     asyncio.run(work())
+
+
+def test_a_refused_connection_is_named_in_words(place):
+    found = rows(place, broker_url="mqtt://127.0.0.1:1")
+
+    assert found["tcp"].detail == "127.0.0.1:1: connection refused"

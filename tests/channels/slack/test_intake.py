@@ -46,6 +46,7 @@ def test_nobody_is_allowed_until_one_is_paired(bot, platform):
         async with bot.listening(allowed_users=()):
             await bot.until(lambda: bot.logged("pairing"))
             code = bot.logged("pairing")[0]["code"]
+            assert bot.logged("pairing")[0]["bind"] == " /bind"
             platform.say("hello", "D1002")
             platform.say(f" /bind {code}", "D1001")
             await bot.until(lambda: platform.answers("D1001"))

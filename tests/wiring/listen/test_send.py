@@ -121,6 +121,16 @@ def test_what_can_not_go_now_stays_queued(tree, platform):
         require_sent(sent)
 
 
+def test_what_waits_behind_an_earlier_message_says_so(tree, platform):
+    """After a token was put right the next `claw send` named no reason."""
+    platform.fault("sendMessage", "429", retry_after=60)
+    out(tree, timeout_s=0.3)
+    sent = out(tree, timeout_s=0.3)
+
+    with pytest.raises(UnavailableError, match=r"not sent yet: behind 1: ."):
+        require_sent(sent)
+
+
 def test_a_platform_that_hangs_is_not_waited_for_longer_than_told(
         tree, platform):
     platform.fault("sendMessage", "stall", times=1)

@@ -35,8 +35,9 @@ def setup(context: typer.Context,
     manual = read_manual(name)
     missing = list_missing(name) if name in REGISTRY.names() else []
     if missing:
-        run.out.warn(f"{name} needs {', '.join(missing)}, not installed "
-                     f"here: {install_command(name)}")
+        use = f" for {manual.extra_for}" if manual.extra_for else ""
+        run.out.warn(f"{name} needs {', '.join(missing)}{use}, not "
+                     f"installed here: {install_command(name)}")
     if run.as_json:
         run.out.document({**manual.to_json(), **_tell_missing(name, missing)})
         return
