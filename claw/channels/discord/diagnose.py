@@ -104,15 +104,8 @@ async def _servers(api: Api) -> Finding:
 
 
 def _allow_list(allowed: AllowList) -> Finding:
-    if not allowed:
-        return Finding("allow_list", "warn",
-                       "nobody is allowed; claw listen logs a pairing code",
-                       _LIST)
-    if allowed.open_to_all:
-        return Finding(
-            "allow_list", "warn", "everybody may write to this bot; "
-            + ("only the owners have tools" if allowed.has_owners else
-               "nobody has tools, as no owner is named"), _LIST)
+    if found := allowed.judge(_LIST):
+        return found
     if allowed.usernames:
         return Finding(
             "allow_list", "warn",

@@ -117,16 +117,9 @@ async def _channels(api: Api, settings: MattermostSettings) -> Finding:
 
 
 def _allow_list(allowed: AllowList) -> Finding:
-    if not allowed:
-        return Finding("allow_list", "warn", "nobody may write yet",
-                       f"claw config set {_TABLE}.allowed_users "
-                       "'[\"USER_ID\"]', or start claw listen and send "
-                       "/bind CODE to the bot")
-    if allowed.open_to_all:
-        return Finding("allow_list", "warn", "everybody may write; "
-                       + ("only the owners have tools" if allowed.has_owners
-                          else "nobody has tools, as no owner is named"),
-                       f"{_TABLE}.allowed_users names the owners")
+    if found := allowed.judge(
+            f"claw config set {_TABLE}.allowed_users '[\"USER_ID\"]'"):
+        return found
     names = [n for n in allowed.usernames if not is_whole_id(n)]
     if names:
         return Finding("allow_list", "warn", "the first person of these "
