@@ -29,7 +29,7 @@ from claw.core.errors import (
     UnavailableError,
 )
 from claw.core.log import Log
-from claw.net.addresses import is_loopback
+from claw.net.addresses import is_address, is_loopback
 from claw.net.errors import (
     Peer,
     extract_host,
@@ -306,17 +306,6 @@ def read_bot_id(token: str) -> str | None:
     except ValueError:
         return None
     return text if is_id(text) else None
-
-
-def is_address(url: str, schemes: tuple[str, ...] = ("http", "https")
-               ) -> bool:
-    """Whether a request can go there: a scheme, a host, a port."""
-    try:
-        parts = urlsplit(url)
-        return parts.scheme in schemes and bool(parts.hostname) \
-            and parts.port != 0
-    except ValueError:
-        return False
 
 
 def is_gateway(url: Any) -> bool:

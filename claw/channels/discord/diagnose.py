@@ -7,10 +7,11 @@ skipped.
 from typing import Any
 
 from claw.channels.access import AllowList
-from claw.channels.discord.api import Api, is_address
+from claw.channels.discord.api import Api
 from claw.channels.probe import probe
 from claw.core.abilities import Finding
 from claw.core.errors import AuthError, ClawError
+from claw.net.addresses import is_address
 
 _STEP_S = 5.0
 # Flags of an application: it may read messages, in many servers or in few.

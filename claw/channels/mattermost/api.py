@@ -13,7 +13,7 @@ from contextlib import suppress
 from email.utils import parsedate_to_datetime
 from json import loads
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 from claw.channels.gate import RateGate
 from claw.channels.mattermost.posts import Place
@@ -27,6 +27,7 @@ from claw.core.errors import (
     UnavailableError,
 )
 from claw.core.log import Log
+from claw.net.addresses import is_address
 from claw.net.errors import Peer, retry_after, status_error, summarise
 from claw.net.http import Answer, HttpClient
 from claw.net.lean import httpx
@@ -307,16 +308,6 @@ class Api:
             hint="is the bot a member of that channel? see: "
             "claw channel doctor mattermost" if status in (403, 404)
             else None)
-
-
-def is_address(url: str) -> bool:
-    """Whether a request can go there: http or https, a host, a port."""
-    try:
-        parts = urlsplit(url)
-        return parts.scheme in ("http", "https") and bool(parts.hostname) \
-            and parts.port != 0
-    except ValueError:
-        return False
 
 
 def _name(path: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from claw.channels.access import AllowList
 from claw.channels.connection import Connection
-from claw.channels.mattermost.api import Api, is_address
+from claw.channels.mattermost.api import Api
 from claw.channels.mattermost.live import Event, Live
 from claw.channels.mattermost.settings import MattermostSettings
 from claw.channels.mattermost.wire import DIRECT, GROUP, is_whole_id
@@ -14,7 +14,7 @@ from claw.channels.probe import probe
 from claw.core.abilities import Finding
 from claw.core.errors import AuthError, ClawError
 from claw.core.log import silent
-from claw.net.addresses import is_loopback
+from claw.net.addresses import is_address, is_loopback
 
 _STEP_S = 5.0
 _TABLE = "channels_config.mattermost"

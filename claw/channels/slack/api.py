@@ -30,7 +30,7 @@ from claw.core.errors import (
 )
 from claw.core.log import Log
 from claw.core.value import Value
-from claw.net.addresses import is_loopback
+from claw.net.addresses import is_address, is_loopback
 from claw.net.errors import Peer, status_error
 from claw.net.http import Answer, HttpClient
 from claw.net.lean import httpx
@@ -268,13 +268,8 @@ class SlackApi:
         return self._token
 
     def _checked(self) -> str:
-        try:
-            parts = urlsplit(self.base_url)
-            if parts.scheme in ("http", "https") and parts.hostname \
-                    and parts.port != 0:
-                return self.base_url
-        except ValueError:
-            pass
+        if is_address(self.base_url):
+            return self.base_url
         raise ConfigError(
             f"{_TABLE}.api_base_url is no http address",
             hint=f"claw config set {_TABLE}.api_base_url "

@@ -17,7 +17,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from email.utils import parsedate_to_datetime
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 from claw.channels.connection import ConflictError
 from claw.channels.gate import RateGate
@@ -39,6 +39,7 @@ from claw.core.errors import (
     UnavailableError,
 )
 from claw.core.log import Log
+from claw.net.addresses import is_address
 from claw.net.errors import Peer, retry_after, status_error, summarise
 from claw.net.http import Answer, HttpClient
 from claw.net.lean import httpx
@@ -371,13 +372,3 @@ class BotApi:
             f"another program receives for this bot ({text})", status=409,
             hint="stop the other claw listen or bot that uses this token, "
                  "or make a token of its own with @BotFather")
-
-
-def is_address(url: str) -> bool:
-    """Whether a request can go there: http or https, a host, a port."""
-    try:
-        parts = urlsplit(url)
-        return parts.scheme in ("http", "https") and bool(parts.hostname) \
-            and parts.port != 0
-    except ValueError:
-        return False

@@ -11,10 +11,10 @@ from urllib.parse import urlsplit
 
 from claw.channels.access import AllowList
 from claw.channels.telegram.answers import find_webhook_host
-from claw.channels.telegram.api import BotApi, is_address
+from claw.channels.telegram.api import BotApi
 from claw.core.abilities import Finding
 from claw.core.errors import AuthError, ClawError
-from claw.net.addresses import is_loopback
+from claw.net.addresses import is_address, is_loopback
 from claw.net.remote import load_certificates
 
 _STEP_S = 5.0
