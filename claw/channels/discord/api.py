@@ -20,6 +20,7 @@ from urllib.parse import urlsplit
 from claw.channels.discord.limits import Limits
 from claw.channels.discord.upload import Upload, multipart
 from claw.channels.discord.wire import is_id, read_json
+from claw.channels.gate import wait_turn
 from claw.core.errors import (
     AuthError,
     ClawError,
@@ -125,14 +126,8 @@ class Api:
         tries = 0
         while True:
             tries += 1
-            waits = self._limits.wait_s(method, path)
-            if waits > patience_s:
-                raise RateLimitedError(
-                    f"Discord asked to slow down; {waits:.0f} s are left",
-                    hint=f"try again in {waits:.0f} s", status=429,
-                    retry_after_s=waits)
-            if waits > 0:
-                await self.sleep(waits)
+            await wait_turn("Discord", self._limits.wait_s(method, path),
+                            patience_s, self.sleep)
             self._limits.take(method, path)
             answer = await self._ask(method, path, body, upload,
                                      FILE_S if upload else timeout_s)

@@ -17,7 +17,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
-from claw.channels.gate import RateGate
+from claw.channels.gate import RateGate, wait_turn
 from claw.core.errors import (
     AuthError,
     ClawError,
@@ -148,14 +148,9 @@ class MatrixApi:
         tries = 0
         while True:
             tries += 1
-            waits = max(gate.wait_s(room), self.gate.wait_s(room))
-            if waits > patience_s:
-                raise RateLimitedError(
-                    f"Matrix asked to slow down; {waits:.0f} s are left",
-                    hint=f"try again in {waits:.0f} s", status=429,
-                    retry_after_s=waits)
-            if waits > 0:
-                await self.sleep(waits)
+            await wait_turn(
+                "Matrix", max(gate.wait_s(room), self.gate.wait_s(room)),
+                patience_s, self.sleep)
             answer = await self._request(self._http, method, path, timeout_s,
                                          **sent)
             body = read_body(answer)

@@ -15,7 +15,7 @@ from json import loads
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from claw.channels.gate import RateGate
+from claw.channels.gate import RateGate, wait_turn
 from claw.channels.mattermost.posts import Place
 from claw.channels.mattermost.wire import Channel, Me, is_id, read_channel
 from claw.core.errors import (
@@ -251,14 +251,8 @@ class Api:
                    headers: Mapping[str, str] | None = None) -> Answer:
         """An answer that is no refusal. A short 429 is waited out."""
         for attempt in range(1, _TRIES + 1):
-            waits = self.gate.wait_s(None)
-            if waits > patience_s:
-                raise RateLimitedError(
-                    f"Mattermost asked to slow down; {waits:.0f} s are left",
-                    hint=f"try again in {waits:.0f} s", status=429,
-                    retry_after_s=waits)
-            if waits > 0:
-                await self.sleep(waits)
+            await wait_turn("Mattermost", self.gate.wait_s(None), patience_s,
+                            self.sleep)
             try:
                 answer = await self._http.request(
                     method, f"{self.url}/api/v4/{path}", json=json,

@@ -17,7 +17,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 from urllib.parse import urlencode, urljoin, urlsplit
 
-from claw.channels.gate import RateGate
+from claw.channels.gate import RateGate, wait_turn
 from claw.channels.slack.answers import read_body, read_refusal
 from claw.channels.slack.settings import SlackSettings
 from claw.core.errors import (
@@ -112,14 +112,8 @@ class SlackApi:
         chat = str(sent["channel"]) if method == "chat.postMessage" else None
         gate = self._gates.setdefault(method, RateGate(self._clock))
         for left in reversed(range(_TRIES)):
-            waits = gate.wait_s(chat)
-            if waits > patience_s:
-                raise RateLimitedError(
-                    f"Slack asked to slow down; {waits:.0f} s are left",
-                    hint=f"try again in {waits:.0f} s", status=429,
-                    retry_after_s=waits)
-            if waits > 0:
-                await self.sleep(waits)
+            await wait_turn("Slack", gate.wait_s(chat), patience_s,
+                            self.sleep)
             try:
                 return (await self._ask(method, sent, self._bearer(),
                                         timeout_s))[0]

@@ -20,7 +20,7 @@ from typing import Any
 from urllib.parse import quote
 
 from claw.channels.connection import ConflictError
-from claw.channels.gate import RateGate
+from claw.channels.gate import RateGate, wait_turn
 from claw.channels.telegram.answers import (
     find_webhook_host,
     is_ok,
@@ -164,14 +164,9 @@ class BotApi:
         while True:
             tries += 1
             chat = self._follow(sent)
-            waits = max(gate.wait_s(chat), self.gate.wait_s(chat))
-            if waits > patience_s:
-                raise RateLimitedError(
-                    f"Telegram asked to slow down; {waits:.0f} s are left",
-                    hint=f"try again in {waits:.0f} s", status=429,
-                    retry_after_s=waits)
-            if waits > 0:
-                await self.sleep(waits)
+            await wait_turn(
+                "Telegram", max(gate.wait_s(chat), self.gate.wait_s(chat)),
+                patience_s, self.sleep)
             answer = await self._post(
                 self._http, method, sent, upload,
                 FILE_S if upload else timeout_s)
