@@ -40,6 +40,7 @@ from claw.net.errors import (
 )
 from claw.net.http import Answer, HttpClient
 from claw.net.lean import httpx
+from claw.net.remote import Redacts
 
 CALL_S = 30.0
 FILE_S = 120.0
@@ -56,18 +57,7 @@ _IN_URL = re.compile(r"/(interactions|webhooks)/(\d+)/[\w.~+=-]+")
 _NO_RIGHTS = (50001, 50013)
 
 
-class _HidesTokens(logging.Filter):
-    """httpx logs each address it asks; an interaction's holds a token."""
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        text = record.getMessage()
-        clean = _IN_URL.sub(r"/\1/\2/[REDACTED]", text)
-        if clean != text:
-            record.msg, record.args = clean, ()
-        return True
-
-
-logging.getLogger("httpx").addFilter(_HidesTokens())
+logging.getLogger("httpx").addFilter(Redacts(_IN_URL, r"/\1/\2/[REDACTED]"))
 
 
 class RefusedError(RequestRefusedError):

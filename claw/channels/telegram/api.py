@@ -43,6 +43,7 @@ from claw.net.addresses import is_address
 from claw.net.errors import Peer, retry_after, status_error, summarise
 from claw.net.http import Answer, HttpClient
 from claw.net.lean import httpx
+from claw.net.remote import Redacts
 
 CALL_S = 30.0
 FILE_S = 120.0
@@ -69,18 +70,7 @@ class UnknownPathError(AuthError):
     emulator to a method that it lacks."""
 
 
-class _HidesTokens(logging.Filter):
-    """httpx logs each address it asks; this takes the token out."""
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        text = record.getMessage()
-        clean = _IN_URL.sub("/bot[REDACTED]", text)
-        if clean != text:
-            record.msg, record.args = clean, ()
-        return True
-
-
-logging.getLogger("httpx").addFilter(_HidesTokens())
+logging.getLogger("httpx").addFilter(Redacts(_IN_URL, "/bot[REDACTED]"))
 
 
 class BotApi:
