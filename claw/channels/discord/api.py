@@ -17,6 +17,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 from urllib.parse import urlsplit
 
+from claw.channels.client import check_address, check_token
 from claw.channels.discord.limits import Limits
 from claw.channels.discord.upload import Upload, multipart
 from claw.channels.discord.wire import is_id, read_json
@@ -24,7 +25,6 @@ from claw.channels.gate import wait_turn
 from claw.core.errors import (
     AuthError,
     ClawError,
-    ConfigError,
     RateLimitedError,
     RequestRefusedError,
     UnavailableError,
@@ -52,7 +52,7 @@ _TRIES = 3
 _URL_HINT = ("check the network and channels_config.discord.api_base_url; "
              "see: claw channel doctor discord")
 _CDN = ("cdn.discordapp.com", "media.discordapp.net")
-_TOKEN = re.compile(r"[\w.~+/=-]+", re.ASCII)
+_TOKEN = r"[A-Za-z0-9_.~+/=-]+"
 _IN_URL = re.compile(r"/(interactions|webhooks)/(\d+)/[\w.~+=-]+")
 _NO_RIGHTS = (50001, 50013)
 
@@ -212,16 +212,9 @@ class Api:
 
     def checked_token(self) -> str:
         """Raises AuthError and ConfigError for what can't be asked with."""
-        if not self.token:
-            raise AuthError("discord has no token", hint=TOKEN_HINT)
-        if not _TOKEN.fullmatch(self.token):
-            raise AuthError("discord's token holds characters that no token "
-                            "has", hint=TOKEN_HINT)
-        if not is_address(self.base_url):
-            raise ConfigError(
-                "channels_config.discord.api_base_url is no http address",
-                hint="claw config set channels_config.discord.api_base_url "
-                     "https://discord.com/api/v10")
+        check_token("discord", self.token, TOKEN_HINT, form=_TOKEN)
+        check_address(self.base_url, "channels_config.discord.api_base_url",
+                      "https://discord.com/api/v10")
         return self.token
 
     def _read(self, answer: Answer) -> Any:

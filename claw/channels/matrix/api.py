@@ -17,6 +17,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
+from claw.channels.client import check_token
 from claw.channels.gate import RateGate, wait_turn
 from claw.core.errors import (
     AuthError,
@@ -282,12 +283,7 @@ class MatrixApi:
             raise ConfigError(
                 f"{TABLE}.homeserver is no http address",
                 hint=f"claw config set {TABLE}.homeserver https://HOMESERVER")
-        if not self._token:
-            raise AuthError("matrix has no access token", hint=TOKEN_HINT)
-        if not self._token.isascii() or not self._token.isprintable() \
-                or " " in self._token:
-            raise AuthError("matrix's access token holds characters that no "
-                            "token has", hint=TOKEN_HINT)
+        check_token("matrix", self._token, TOKEN_HINT, what="access token")
         try:
             answer = await http.request(
                 method, self.base_url + path, json=json, content=content,

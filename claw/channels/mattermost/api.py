@@ -15,19 +15,18 @@ from json import loads
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from claw.channels.client import check_address, check_token
 from claw.channels.gate import RateGate, wait_turn
 from claw.channels.mattermost.posts import Place
 from claw.channels.mattermost.wire import Channel, Me, is_id, read_channel
 from claw.core.errors import (
     AuthError,
     ClawError,
-    ConfigError,
     RateLimitedError,
     RequestRefusedError,
     UnavailableError,
 )
 from claw.core.log import Log
-from claw.net.addresses import is_address
 from claw.net.errors import Peer, retry_after, status_error, summarise
 from claw.net.http import Answer, HttpClient
 from claw.net.lean import httpx
@@ -91,16 +90,8 @@ class Api:
     def headers(self) -> dict[str, str]:
         """What says who asks. Raises AuthError and ConfigError for settings
         with which nobody can be asked."""
-        if not self._token:
-            raise AuthError("mattermost has no token", hint=TOKEN_HINT)
-        if not self._token.isascii() or not self._token.isprintable() \
-                or " " in self._token:
-            raise AuthError("mattermost's token holds characters that no "
-                            "token has", hint=TOKEN_HINT)
-        if not is_address(self.url):
-            raise ConfigError(
-                f"{_TABLE}.url is no http address",
-                hint=f"claw config set {_TABLE}.url https://chat.example.org")
+        check_token("mattermost", self._token, TOKEN_HINT)
+        check_address(self.url, f"{_TABLE}.url", "https://chat.example.org")
         return {"Authorization": f"Bearer {self._token}"}
 
     @property

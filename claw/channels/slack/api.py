@@ -17,20 +17,20 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 from urllib.parse import urlencode, urljoin, urlsplit
 
+from claw.channels.client import check_address, check_token
 from claw.channels.gate import RateGate, wait_turn
 from claw.channels.slack.answers import read_body, read_refusal
 from claw.channels.slack.settings import SlackSettings
 from claw.core.errors import (
     AuthError,
     ClawError,
-    ConfigError,
     RateLimitedError,
     RequestRefusedError,
     UnavailableError,
 )
 from claw.core.log import Log
 from claw.core.value import Value
-from claw.net.addresses import is_address, is_loopback
+from claw.net.addresses import is_loopback
 from claw.net.errors import Peer, status_error
 from claw.net.http import Answer, HttpClient
 from claw.net.lean import httpx
@@ -253,21 +253,13 @@ class SlackApi:
         raise read_refusal(self.peer, method, answer, found)
 
     def _bearer(self) -> str:
-        if not self._token:
-            raise AuthError("slack has no token", hint=TOKEN_HINT)
-        if not self._token.isascii() or not self._token.isprintable() \
-                or " " in self._token:
-            raise AuthError("slack's token holds characters that no token "
-                            "has", hint=TOKEN_HINT)
+        check_token("slack", self._token, TOKEN_HINT)
         return self._token
 
     def _checked(self) -> str:
-        if is_address(self.base_url):
-            return self.base_url
-        raise ConfigError(
-            f"{_TABLE}.api_base_url is no http address",
-            hint=f"claw config set {_TABLE}.api_base_url "
-                 "https://slack.com/api")
+        check_address(self.base_url, f"{_TABLE}.api_base_url",
+                      "https://slack.com/api")
+        return self.base_url
 
 
 def _with_path(url: str) -> str:

@@ -19,6 +19,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 from urllib.parse import quote
 
+from claw.channels.client import check_address, check_token
 from claw.channels.connection import ConflictError
 from claw.channels.gate import RateGate, wait_turn
 from claw.channels.telegram.answers import (
@@ -33,13 +34,11 @@ from claw.channels.telegram.wire import Bot
 from claw.core.errors import (
     AuthError,
     ClawError,
-    ConfigError,
     RateLimitedError,
     RequestRefusedError,
     UnavailableError,
 )
 from claw.core.log import Log
-from claw.net.addresses import is_address
 from claw.net.errors import Peer, retry_after, status_error, summarise
 from claw.net.http import Answer, HttpClient
 from claw.net.lean import httpx
@@ -53,7 +52,7 @@ POLL_GRACE_S = 5.0  # beyond the time that the server may take
 TOKEN_HINT = "set it with: claw config set channels_config.telegram.bot_token"
 _URL_HINT = ("check the network and channels_config.telegram.api_base_url; "
              "see: claw channel doctor telegram")
-_TOKEN = re.compile(r"[A-Za-z0-9:_-]+", re.ASCII)
+_TOKEN = "[A-Za-z0-9:_-]+"
 _IN_URL = re.compile(r"/bot[0-9]+(?::|%3A)[^/\s\"']+", re.I)
 # Of Telegram itself a 404 for these is about the token.
 _ALWAYS_THERE = ("getMe", "getUpdates")
@@ -267,17 +266,10 @@ class BotApi:
         return answer
 
     def _checked(self) -> str:
-        if not self._token:
-            raise AuthError("telegram has no token", hint=TOKEN_HINT)
-        if not _TOKEN.fullmatch(self._token):
-            raise AuthError("telegram's token holds characters that no "
-                            "token has", hint=TOKEN_HINT)
+        check_token("telegram", self._token, TOKEN_HINT, form=_TOKEN)
         # Errors about other addresses may quote them, token and all.
-        if not is_address(self.base_url):
-            raise ConfigError(
-                "channels_config.telegram.api_base_url is no http address",
-                hint="claw config set channels_config.telegram.api_base_url "
-                     "https://api.telegram.org")
+        check_address(self.base_url, "channels_config.telegram.api_base_url",
+                      "https://api.telegram.org")
         return self._token
 
     # -- limits and refusals
