@@ -32,6 +32,23 @@ HOSTILE = {
 }
 UNKNOWN = ("", "nobody", "nobody:1", "999999999", "-1:x", "\0", "\ud83d",
            "x" * 5_000)
+# The ways in which a platform that is asked over HTTP can fail: what its
+# fake is told, a fault and its options.
+FAULTS: dict[str, tuple[str, dict[str, Any]]] = {
+    "reset": ("reset", {}),
+    "half": ("half", {}),
+    "gateway": ("html", {"status": 502}),
+    "page": ("html", {"status": 200}),
+    "broken": ("status", {"status": 500}),
+    "refused": ("status", {"status": 400}),
+    "unauthorized": ("status", {"status": 401}),
+    "slow down": ("429", {"retry_after": 900}),
+}
+
+
+async def hasten(seconds: float) -> None:
+    """Waiting that takes no time."""
+    await asyncio.sleep(min(seconds, 0.01))
 
 
 class Stage:
