@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
 from claw.core.abilities import ClosesChannel
-from claw.core.channel import Channel, ChannelMessage
+from claw.core.channel import Channel, ChannelMessage, Inbox
 from claw.core.errors import ClawError, StorageError
 
 T = TypeVar("T")
@@ -150,6 +150,46 @@ async def listening(channel: Channel,
     finally:
         task.cancel()
         await asyncio.wait({task}, timeout=5)
+
+
+class KeepingInbox:
+    """What was put, how often something was heard, and what went wrong;
+    `broken` is raised by put instead."""
+
+    def __init__(self) -> None:
+        self.messages: list[ChannelMessage] = []
+        self.failures: list[str] = []
+        self.heard = 0
+        self.broken: Exception | None = None
+
+    async def put(self, message: ChannelMessage) -> None:
+        if self.broken is not None:
+            raise self.broken
+        self.messages.append(message)
+
+    def received(self) -> None:
+        self.heard += 1
+
+    def failed(self, why: str) -> None:
+        self.failures.append(why)
+
+    @property
+    def contents(self) -> list[str]:
+        return [message.content for message in self.messages]
+
+
+@asynccontextmanager
+async def run_listener(channel: Channel, inbox: Inbox
+                       ) -> AsyncIterator["asyncio.Task[None]"]:
+    """`listen`, once; what it raises comes out in the end."""
+    task = asyncio.create_task(channel.listen(inbox))
+    try:
+        yield task
+    finally:
+        if task.done() and not task.cancelled():
+            task.result()
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
 
 
 async def until(predicate: Callable[[], T]) -> T:
