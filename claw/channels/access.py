@@ -19,6 +19,7 @@ from collections.abc import Callable, Hashable, Iterable
 
 import msgspec
 
+from claw.core.abilities import Finding
 from claw.core.channel import STRANGER, BindsNames, ChannelDeps, FirstComers
 from claw.core.value import Value
 
@@ -109,6 +110,19 @@ class AllowList:
     def has_owners(self) -> bool:
         """Whether somebody is named."""
         return bool(self._names - {"*"})
+
+    def judge(self, hint: str) -> Finding | None:
+        """The doctor's row of a list that names nobody, or everybody;
+        `hint` is how to name people. None: it is for the channel to say."""
+        if not self:
+            return Finding("allow_list", "warn", "nobody is allowed; claw "
+                           "listen logs a pairing code", hint)
+        if self.open_to_all:
+            return Finding("allow_list", "warn", "everybody may write; "
+                           + ("only the owners have tools" if self.has_owners
+                              else "nobody has tools, as no owner is named"),
+                           hint)
+        return None
 
 
 class Pairing:

@@ -3,10 +3,13 @@
 A 429 closes the chat it was for; when another chat gets one while the first
 is closed, or the call had no chat, the whole bot is closed. Every call that
 sends or edits asks the gate; typing and reactions have one of their own
-beside it. Pure; times come from the clock handed in.
+beside it. Times come from the clock handed in.
 """
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from claw.core.errors import RateLimitedError
 
 DEFAULT_WAIT_S = 5.0
 
@@ -37,3 +40,16 @@ class RateGate:
         if chat is not None:
             until = max(until, self._chats.get(chat, 0.0))
         return max(0.0, until - self._clock())
+
+
+async def wait_turn(title: str, waits_s: float, patience_s: float,
+                    sleep: Callable[[float], Awaitable[Any]]) -> None:
+    """Sleep until a call may go; what takes longer than `patience_s` raises
+    RateLimitedError with `retry_after_s`. `title` is the platform's."""
+    if waits_s > patience_s:
+        raise RateLimitedError(
+            f"{title} asked to slow down; {waits_s:.0f} s are left",
+            hint=f"try again in {waits_s:.0f} s", status=429,
+            retry_after_s=waits_s)
+    if waits_s > 0:
+        await sleep(waits_s)

@@ -8,7 +8,7 @@ somebody looks below its table.
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from claw.config.reference_keys import PLANNED, REFERENCE
+from claw.config.reference_keys import REFERENCE
 
 # Tables in which an unknown key is an error: a typing mistake there would
 # leave a guard down.
@@ -85,7 +85,7 @@ def known_tables() -> Tables:
     Built once, from the data above.
     """
     if not _tables:
-        for line in (REFERENCE + _OURS + PLANNED).strip().splitlines():
+        for line in (REFERENCE + _OURS).strip().splitlines():
             table, _, keys = line.partition(":")
             for key in keys.split():
                 node = _tables

@@ -125,12 +125,7 @@ channels_config: session_persistence session_backend session_ttl_hours
 channels_config.discord_history: bot_token guild_id allowed_users
 channels_config.discord_history: channel_ids store_dms respond_to_dms
 channels_config.discord_history: proxy_url
-channels_config.slack: bot_token app_token channel_id allowed_users
-channels_config.slack: interrupt_on_new_message thread_replies mention_only
-channels_config.slack: proxy_url
 channels_config.imessage: allowed_contacts
-channels_config.matrix: homeserver access_token user_id device_id room_id
-channels_config.matrix: allowed_users allowed_rooms interrupt_on_new_message
 channels_config.signal: http_url account group_id allowed_from
 channels_config.signal: ignore_attachments ignore_stories proxy_url
 channels_config.whatsapp: access_token phone_number_id verify_token
@@ -141,13 +136,7 @@ channels_config.linq: api_token from_phone signing_secret allowed_senders
 channels_config.wati: api_token api_url tenant_id allowed_numbers proxy_url
 channels_config.nextcloud_talk: base_url app_token webhook_secret
 channels_config.nextcloud_talk: allowed_users proxy_url
-channels_config.email: imap_host imap_port imap_folder smtp_host smtp_port
-channels_config.email: smtp_tls username password from_address
-channels_config.email: idle_timeout_secs allowed_senders default_subject
 channels_config.gmail_push: *
-channels_config.irc: server port nickname username channels allowed_users
-channels_config.irc: server_password nickserv_password sasl_password
-channels_config.irc: verify_tls
 channels_config.lark: app_id app_secret encrypt_key verification_token
 channels_config.lark: allowed_users mention_only use_feishu receive_mode
 channels_config.lark: port proxy_url
@@ -184,8 +173,4 @@ nodes: *
 plugins: *
 peripherals: *
 hardware: *
-"""
-
-# Keys of claw for platforms that it lacks.
-PLANNED = """
 """

@@ -11,6 +11,17 @@ _NO_SECRETS = frozenset((
     "content-type", "http-referer", "user-agent", "x-title"))
 
 
+def is_address(url: str, schemes: tuple[str, ...] = ("http", "https")
+               ) -> bool:
+    """Whether a request can go there: a scheme, a host, a port."""
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in schemes and bool(parts.hostname) \
+            and parts.port != 0
+    except ValueError:
+        return False
+
+
 def is_loopback(url: str) -> bool:
     """Whether an address is this machine."""
     try:

@@ -29,20 +29,25 @@ _FAILURES = (httpx.HTTPError, httpx.StreamError, httpx.InvalidURL, OSError,
              ExceptionGroup)  # anyio, connecting
 
 
-class HidesQueries(logging.Filter):
-    """HTTP libraries log each address they ask; some have a key in the
-    query."""
+class Redacts(logging.Filter):
+    """Writes `by` in the place of what a pattern finds: HTTP libraries log
+    each address they ask, and some have a key in it."""
+
+    def __init__(self, pattern: re.Pattern[str], by: str) -> None:
+        super().__init__()
+        self._pattern = pattern
+        self._by = by
 
     def filter(self, record: logging.LogRecord) -> bool:
         text = record.getMessage()
-        if "?" in text:
-            record.msg = re.sub(r"([?&][^=&\s\"']+=)[^&\s\"']+",
-                                r"\1[REDACTED]", text)
-            record.args = ()
+        clean = self._pattern.sub(self._by, text)
+        if clean != text:
+            record.msg, record.args = clean, ()
         return True
 
 
-hides_queries = HidesQueries()
+hides_queries = Redacts(re.compile(r"([?&][^=&\s\"']+=)[^&\s\"']+"),
+                        r"\1[REDACTED]")
 logging.getLogger("httpx").addFilter(hides_queries)
 
 # A service asks the same few addresses again and again.

@@ -16,15 +16,15 @@ import base64
 import itertools
 import socket
 import ssl
-import threading
 import time
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from claw.channels.irc.line import Line, read_line
+from claw.testing.loop_thread import LoopThread
 
 T = TypeVar("T")
 NAME = "irc.fake.example"
@@ -96,8 +96,7 @@ class FakeIrc:
         self._clients: list[_Client] = []
         self._rooms: dict[str, set[str]] = {}
         self._numbers = itertools.count(1)
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._thread: threading.Thread | None = None
+        self._loop = LoopThread("fake-irc")
         self._server: asyncio.Server | None = None
 
     # -- life
@@ -111,21 +110,14 @@ class FakeIrc:
 
     def up(self) -> None:
         """Listen, on the port of before."""
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever,
-                                        daemon=True)
-        self._thread.start()
-        self._call(self._listen())
+        self._loop.start()
+        self._loop.run(self._listen())
 
     def down(self) -> None:
         """As a server that is stopped."""
-        if self._loop is None or self._thread is None:
-            return
-        self._call(self._stop())
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(5)
-        self._loop.close()
-        self._loop = None
+        if self._loop.running:
+            self._loop.run(self._stop())
+            self._loop.stop()
 
     async def _listen(self) -> None:
         self._server = await asyncio.start_server(
@@ -142,14 +134,8 @@ class FakeIrc:
             task.cancel()
         await asyncio.sleep(0.01)
 
-    def _call(self, work: Coroutine[Any, Any, T]) -> T:
-        assert self._loop is not None
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result(10)
-
     def _do(self, work: Callable[[], T]) -> T:
-        async def run() -> T:
-            return work()
-        return self._call(run()) if self._loop is not None else work()
+        return self._loop.call(work) if self._loop.running else work()
 
     def _each(self, work: Callable[[_Client], None]) -> None:
         def on_all() -> None:

@@ -19,10 +19,9 @@ Faults (`fault(kind, times)`):
 
 import asyncio
 import re
-import threading
 import time
 from collections import deque
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -37,6 +36,7 @@ from claw.testing.fake_mqtt_wire import (
     read_packet,
 )
 from claw.testing.fake_mqtt_wire import utf as string
+from claw.testing.loop_thread import LoopThread
 
 T = TypeVar("T")
 
@@ -102,7 +102,7 @@ class FakeMqtt:
         self._login = (username, password)
         self._faults: list[list[Any]] = []
         self._shared: dict[str, int] = {}
-        self._loop: asyncio.AbstractEventLoop | None = None
+        self._loop = LoopThread("fake-mqtt")
 
     # -- its life
 
@@ -115,24 +115,15 @@ class FakeMqtt:
 
     def up(self) -> None:
         """Listen, at the same port as before."""
-        if self._loop is not None:
-            return
-        loop = self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=loop.run_forever, daemon=True,
-                                        name="fake-mqtt")
-        self._thread.start()
-        self._server = self._run(self._listen())
+        if not self._loop.running:
+            self._loop.start()
+            self._server = self._loop.run(self._listen())
 
     def down(self) -> None:
         """Hang up on everyone; sessions stay."""
-        loop = self._loop
-        if loop is None:
-            return
-        self._run(self._close())
-        loop.call_soon_threadsafe(loop.stop)
-        self._thread.join()
-        loop.close()
-        self._loop = None
+        if self._loop.running:
+            self._loop.run(self._close())
+            self._loop.stop()
 
     @property
     def url(self) -> str:
@@ -141,15 +132,6 @@ class FakeMqtt:
     @property
     def connections(self) -> int:
         return len(self.lines)
-
-    def _run(self, work: Coroutine[Any, Any, T]) -> T:
-        assert self._loop is not None, "it is not up"
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result(10)
-
-    def _do(self, work: Callable[[], T]) -> T:
-        async def run() -> T:
-            return work()
-        return self._run(run())
 
     async def _listen(self) -> asyncio.Server:
         server = await asyncio.start_server(
@@ -171,10 +153,10 @@ class FakeMqtt:
         """Somebody publishes; returns when the broker has it."""
         payload = text if isinstance(text, bytes) else text.encode()
         message = Message(topic, payload, qos, retain, properties or {})
-        if self._loop is None:  # it waits at the door
+        if not self._loop.running:  # it waits at the door
             self.route(message)
         else:
-            self._do(lambda: self.route(message))
+            self._loop.call(lambda: self.route(message))
 
     def texts(self, topic: str) -> list[str]:
         """What there is to read at a topic, repetitions and all."""
@@ -204,9 +186,9 @@ class FakeMqtt:
 
     def kill_connections(self) -> int:
         """Reset every connection; how many there were."""
-        if self._loop is None:
+        if not self._loop.running:
             return 0
-        return self._do(self._cut_all)
+        return self._loop.call(self._cut_all)
 
     def _cut_all(self) -> int:
         lines = list(self.lines)
@@ -216,11 +198,11 @@ class FakeMqtt:
 
     def kick(self, client: str, code: int) -> None:
         """DISCONNECT a client."""
-        self._do(lambda: self.sessions[client].line.goodbye(code))  # type: ignore[union-attr]
+        self._loop.call(lambda: self.sessions[client].line.goodbye(code))  # type: ignore[union-attr]
 
     def send_raw(self, client: str, data: bytes) -> None:
         """Write bytes to a client."""
-        self._do(lambda: self.sessions[client].line.write(data))  # type: ignore[union-attr]
+        self._loop.call(lambda: self.sessions[client].line.write(data))  # type: ignore[union-attr]
 
     def keep_session(self, client: str, topics: str) -> None:
         """As if a client had been here before and subscribed."""

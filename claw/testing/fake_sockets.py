@@ -8,14 +8,14 @@
 `reply` may refuse a handshake by answering an HTTP status for its path.
 """
 
-import asyncio
-import threading
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, TypeVar
 
 from websockets.asyncio.server import ServerConnection, serve
 from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
+
+from claw.testing.loop_thread import LoopThread
 
 T = TypeVar("T")
 
@@ -33,7 +33,7 @@ class SocketServer:
         self.connections: set[ServerConnection] = set()
         self._handle = handle
         self._refuse = refuse
-        self._loop: asyncio.AbstractEventLoop | None = None
+        self._loop = LoopThread("fake-sockets")
 
     @property
     def url(self) -> str:
@@ -42,32 +42,22 @@ class SocketServer:
     def start(self, host: str = "127.0.0.1") -> None:
         """Listen, at the same port as before."""
         self.host = host
-        loop = self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=loop.run_forever, daemon=True,
-                                        name="fake-sockets")
-        self._thread.start()
+        self._loop.start()
         self._server = self.run(self._listen())
 
     def stop(self) -> None:
         """Hang up on everyone and end the thread."""
-        loop = self._loop
-        if loop is None:
-            return
-        self.run(self._close())
-        loop.call_soon_threadsafe(loop.stop)
-        self._thread.join()
-        loop.close()
-        self._loop = None
+        if self._loop.running:
+            self.run(self._close())
+            self._loop.stop()
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine on the server's loop and wait for its end."""
-        assert self._loop is not None, "it is not started"
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result(10)
+        return self._loop.run(work)
 
     def call_soon(self, work: Callable[[], Any]) -> None:
         """Have something done on the server's loop, whoever asks."""
-        if self._loop is not None:
-            self._loop.call_soon_threadsafe(work)
+        self._loop.call_soon(work)
 
     def kill_connections(self) -> int:
         """Cut every connection without a goodbye; how many there were."""

@@ -23,34 +23,12 @@ from claw.core.channel import Channel, ChannelDeps
 from claw.core.errors import UnavailableError
 from claw.core.value import replace
 from claw.testing.contracts.channel import ChannelContract, Stage
-from claw.testing.contracts.stage import until
+from claw.testing.contracts.stage import FAULTS, hasten, until
 from claw.testing.fake_telegram import FakeTelegram
 from claw.testing.fake_webhook import FakeReceiver, sign
 from claw.testing.memory_channel import MemoryChannel
 
 SPEC = Path(__file__).parents[1] / "channels" / "telegram" / "bot_api.json"
-# (fault, its options) for each way in which a platform can fail
-FAULTS = {
-    "reset": ("reset", {}),
-    "half": ("half", {}),
-    "gateway": ("html", {"status": 502}),
-    "page": ("html", {"status": 200}),
-    "broken": ("status", {"status": 500}),
-    "refused": ("status", {"status": 400}),
-    "unauthorized": ("status", {"status": 401}),
-    "slow down": ("429", {"retry_after": 900}),
-}
-
-
-@pytest.fixture(autouse=True)
-def _places(tmp_path, request):
-    if request.instance is not None:
-        request.instance.tmp_path = tmp_path
-
-
-async def hasten(seconds):
-    """Waiting that takes no time."""
-    await asyncio.sleep(min(seconds, 0.01))
 
 
 class Least(Channel):

@@ -1,37 +1,15 @@
 """The Discord channel against the contract of every channel."""
 
-import asyncio
 from contextlib import contextmanager
 from pathlib import Path
-
-import pytest
 
 from claw.channels.discord import DiscordChannel, DiscordSettings
 from claw.core.channel import ChannelDeps, Marks
 from claw.testing.contracts.channel import ChannelContract, Stage
+from claw.testing.contracts.stage import FAULTS, hasten
 from claw.testing.fake_discord import FakeDiscord
 
 SPEC = Path(__file__).parents[1] / "channels" / "discord" / "openapi.json"
-FAULTS = {
-    "reset": ("reset", {}),
-    "half": ("half", {}),
-    "gateway": ("html", {"status": 502}),
-    "page": ("html", {"status": 200}),
-    "broken": ("status", {"status": 500}),
-    "unauthorized": ("status", {"status": 401}),
-    "slow down": ("429", {"retry_after": 900}),
-}
-
-
-@pytest.fixture(autouse=True)
-def _places(tmp_path, request):
-    if request.instance is not None:
-        request.instance.tmp_path = tmp_path
-
-
-async def hasten(seconds):
-    """Waiting that takes no time."""
-    await asyncio.sleep(min(seconds, 0.01))
 
 
 class DiscordStage(Stage):

@@ -2,8 +2,6 @@
 
 from contextlib import contextmanager
 
-import pytest
-
 from claw.channels.email.channel import EmailChannel
 from claw.channels.email.settings import EmailSettings
 from claw.core.channel import ChannelDeps, Marks
@@ -14,11 +12,6 @@ FAULTS = {
     "reset": "reset",
     "busy": "status",
 }
-
-
-@pytest.fixture(autouse=True)
-def _places(tmp_path, request):
-    request.instance.tmp_path = tmp_path
 
 
 class EmailStage(Stage):

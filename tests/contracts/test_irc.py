@@ -2,8 +2,6 @@
 
 from contextlib import contextmanager
 
-import pytest
-
 from claw.channels.irc import IrcChannel, IrcSettings
 from claw.channels.irc.session import Patience
 from claw.core.channel import ChannelDeps, Marks
@@ -62,10 +60,6 @@ class IrcStage(Stage):
 class TestIrc(ChannelContract):
     name = "irc"
     failures = ("refuse", "reset", "garbage", "no answer", "gone")
-
-    @pytest.fixture(autouse=True)
-    def _place(self, tmp_path):
-        self.tmp_path = tmp_path
 
     @contextmanager
     def running(self):

@@ -1,24 +1,16 @@
 """The Matrix channel against the contract."""
 
-import asyncio
 from contextlib import contextmanager
-
-import pytest
 
 from claw.channels.matrix import MatrixChannel, MatrixSettings
 from claw.core.channel import ChannelDeps, Marks
 from claw.testing.contracts.channel import ChannelContract, Stage
-from claw.testing.contracts.stage import until
+from claw.testing.contracts.stage import hasten, until
 from claw.testing.fake_matrix import ALICE, ROOM, FakeMatrix
 
 FAULTS = {"reset": {}, "half": {}, "status": {}, "429": {"retry_after": 60},
           "html": {}, "refused": {"status": 401}, "page": {"status": 404}}
 KINDS = {"refused": "status", "page": "html"}
-
-
-async def hasten(seconds):
-    """Waits are short here."""
-    await asyncio.sleep(min(seconds, 0.02))
 
 
 class MatrixStage(Stage):
@@ -70,10 +62,6 @@ class TestMatrix(ChannelContract):
     name = "matrix"
     failures = tuple(FAULTS)
     drawn = ("txn", "at")
-
-    @pytest.fixture(autouse=True)
-    def _place(self, tmp_path):
-        self.tmp_path = tmp_path
 
     @contextmanager
     def running(self):

@@ -1,38 +1,14 @@
 """The Mattermost channel against the contract of every channel."""
 
-import asyncio
 from contextlib import contextmanager
-
-import pytest
 
 from claw.channels.mattermost import MattermostChannel, MattermostSettings
 from claw.core.channel import ChannelDeps, Marks
 from claw.testing.contracts.channel import ChannelContract, Stage
+from claw.testing.contracts.stage import FAULTS, hasten
 from claw.testing.fake_mattermost import FakeMattermost
 
-# (fault, its options) for each way in which a server can fail
-FAULTS = {
-    "reset": ("reset", {}),
-    "half": ("half", {}),
-    "gateway": ("html", {"status": 502}),
-    "page": ("html", {"status": 200}),
-    "broken": ("status", {"status": 500}),
-    "refused": ("status", {"status": 400}),
-    "forbidden": ("status", {"status": 403}),
-    "unauthorized": ("status", {"status": 401}),
-    "slow down": ("429", {"retry_after": 900}),
-}
-
-
-@pytest.fixture(autouse=True)
-def _places(tmp_path, request):
-    if request.instance is not None:
-        request.instance.tmp_path = tmp_path
-
-
-async def hasten(seconds):
-    """Waiting that takes no time."""
-    await asyncio.sleep(min(seconds, 0.01))
+FAILURES = {**FAULTS, "forbidden": ("status", {"status": 403})}
 
 
 class MattermostStage(Stage):
@@ -69,7 +45,7 @@ class MattermostStage(Stage):
         return self.platform.answers(self.recipient)
 
     def fail(self, how):
-        kind, options = FAULTS[how]
+        kind, options = FAILURES[how]
         self.platform.fault("*", kind, None, **options)
 
     def connections(self):
@@ -88,7 +64,7 @@ class PollingStage(MattermostStage):
 
 class TestMattermost(ChannelContract):
     name = "mattermost"
-    failures = tuple(FAULTS)
+    failures = tuple(FAILURES)
     drawn = ("key", "at")
     stage = MattermostStage
 

@@ -2,8 +2,6 @@
 
 from contextlib import contextmanager
 
-import pytest
-
 from claw.channels.mqtt import MqttChannel, MqttSettings
 from claw.core.channel import ChannelDeps, Marks
 from claw.testing.contracts.channel import ChannelContract, Stage
@@ -69,10 +67,6 @@ class TestMqtt(ChannelContract):
     failures = ("login:0x86", "login:0x89", "login:0x9F", "garbage",
                 "reset", "refuse:0x87", "refuse:0x97", "refuse:0x99")
     drawn = ("id",)
-
-    @pytest.fixture(autouse=True)
-    def _place(self, tmp_path):
-        self.tmp_path = tmp_path
 
     @contextmanager
     def running(self):

@@ -2,8 +2,6 @@
 
 from contextlib import contextmanager
 
-import pytest
-
 from claw.core.channel import ChannelDeps
 from claw.testing.contracts.channel import ChannelContract, Stage
 from claw.testing.contracts.stage import Kept, listening, until
@@ -44,10 +42,6 @@ class SkeletonStage(Stage):
 class TestSkeleton(ChannelContract):
     name = "skeleton"
     failures = ("reset", "half", "status", "429", "html")
-
-    @pytest.fixture(autouse=True)
-    def _place(self, tmp_path):
-        self.tmp_path = tmp_path
 
     @contextmanager
     def running(self):

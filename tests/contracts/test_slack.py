@@ -4,35 +4,11 @@ polling."""
 import asyncio
 from contextlib import contextmanager
 
-import pytest
-
 from claw.channels.slack import SlackChannel, SlackSettings
 from claw.core.channel import ChannelDeps, Marks
 from claw.testing.contracts.channel import ChannelContract, Stage
+from claw.testing.contracts.stage import FAULTS, hasten
 from claw.testing.fake_slack import FakeSlack
-
-# (fault, its options) for each way in which a platform can fail
-FAULTS = {
-    "reset": ("reset", {}),
-    "half": ("half", {}),
-    "gateway": ("html", {"status": 502}),
-    "page": ("html", {"status": 200}),
-    "broken": ("status", {"status": 500}),
-    "refused": ("status", {"status": 400}),
-    "unauthorized": ("status", {"status": 401}),
-    "slow down": ("429", {"retry_after": 900}),
-}
-
-
-@pytest.fixture(autouse=True)
-def _places(tmp_path, request):
-    if request.instance is not None:
-        request.instance.tmp_path = tmp_path
-
-
-async def hasten(seconds):
-    """Waiting that takes no time."""
-    await asyncio.sleep(min(seconds, 0.01))
 
 
 class SlackStage(Stage):

@@ -13,7 +13,7 @@ import pytest
 
 from claw.channels.discord import DiscordChannel, DiscordSettings
 from claw.core.channel import Attachment, Button, ChannelDeps, SendMessage
-from claw.testing.contracts.stage import until
+from claw.testing.contracts.stage import KeepingInbox, until
 from claw.testing.fake_discord import FakeDiscord
 from claw.testing.fake_discord.recording import record_voice
 
@@ -76,14 +76,6 @@ async def peer(platform, token=None):
     finally:
         await client.close()
         await asyncio.gather(*tasks, return_exceptions=True)
-
-
-class Inbox:
-    def __init__(self):
-        self.messages = []
-
-    async def put(self, message):
-        self.messages.append(message)
 
 
 @asynccontextmanager
@@ -157,7 +149,7 @@ def test_they_read_what_we_send(platform, tmp_path):
 
     async def go():
         async with peer(platform) as client, \
-                claw(platform, tmp_path, Inbox()) as channel:
+                claw(platform, tmp_path, KeepingInbox()) as channel:
             await channel.send(SendMessage(
                 "Done: **yes**\n[DOCUMENT:report.txt]", ROOM,
                 buttons=(Button("Allow", "approve:1:yes"),)))
@@ -183,7 +175,7 @@ def test_they_read_what_we_send(platform, tmp_path):
 
 
 def test_we_read_what_they_send(platform, tmp_path):
-    inbox = Inbox()
+    inbox = KeepingInbox()
 
     async def go():
         async with claw(platform, tmp_path, inbox), \

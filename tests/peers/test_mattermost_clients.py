@@ -22,6 +22,7 @@ import pytest
 
 from claw.channels.mattermost import MattermostChannel, MattermostSettings
 from claw.core.channel import Attachment, ChannelDeps, Marks, SendMessage
+from claw.testing.contracts.stage import KeepingInbox
 from claw.testing.fake_mattermost import FakeMattermost
 
 pytestmark = pytest.mark.peers
@@ -92,14 +93,6 @@ def read(path):
     return Path(path).read_text("utf-8")
 
 
-class Inbox:
-    def __init__(self):
-        self.messages = []
-
-    async def put(self, message):
-        self.messages.append(message)
-
-
 def vendor(platform):
     if not (PEERS / "node_modules" / "@mattermost" / "client").is_dir() \
             or not (PEERS / "node_modules" / "ws").is_dir() \
@@ -141,7 +134,7 @@ def play(platform, folder, work):
                                allowed_users=(platform.alice,)),
             ChannelDeps(workspace=folder, files=folder / "files",
                         marks=marks))
-        inbox = Inbox()
+        inbox = KeepingInbox()
         task = asyncio.create_task(channel.listen(inbox))
         try:
             async with asyncio.timeout(30):

@@ -17,19 +17,20 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 from urllib.parse import urlsplit
 
+from claw.channels.client import check_address, check_token
 from claw.channels.discord.limits import Limits
 from claw.channels.discord.upload import Upload, multipart
 from claw.channels.discord.wire import is_id, read_json
+from claw.channels.gate import wait_turn
 from claw.core.errors import (
     AuthError,
     ClawError,
-    ConfigError,
     RateLimitedError,
     RequestRefusedError,
     UnavailableError,
 )
 from claw.core.log import Log
-from claw.net.addresses import is_loopback
+from claw.net.addresses import is_address, is_loopback
 from claw.net.errors import (
     Peer,
     extract_host,
@@ -39,6 +40,7 @@ from claw.net.errors import (
 )
 from claw.net.http import Answer, HttpClient
 from claw.net.lean import httpx
+from claw.net.remote import Redacts
 
 CALL_S = 30.0
 FILE_S = 120.0
@@ -50,23 +52,12 @@ _TRIES = 3
 _URL_HINT = ("check the network and channels_config.discord.api_base_url; "
              "see: claw channel doctor discord")
 _CDN = ("cdn.discordapp.com", "media.discordapp.net")
-_TOKEN = re.compile(r"[\w.~+/=-]+", re.ASCII)
+_TOKEN = r"[A-Za-z0-9_.~+/=-]+"
 _IN_URL = re.compile(r"/(interactions|webhooks)/(\d+)/[\w.~+=-]+")
 _NO_RIGHTS = (50001, 50013)
 
 
-class _HidesTokens(logging.Filter):
-    """httpx logs each address it asks; an interaction's holds a token."""
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        text = record.getMessage()
-        clean = _IN_URL.sub(r"/\1/\2/[REDACTED]", text)
-        if clean != text:
-            record.msg, record.args = clean, ()
-        return True
-
-
-logging.getLogger("httpx").addFilter(_HidesTokens())
+logging.getLogger("httpx").addFilter(Redacts(_IN_URL, r"/\1/\2/[REDACTED]"))
 
 
 class RefusedError(RequestRefusedError):
@@ -125,14 +116,8 @@ class Api:
         tries = 0
         while True:
             tries += 1
-            waits = self._limits.wait_s(method, path)
-            if waits > patience_s:
-                raise RateLimitedError(
-                    f"Discord asked to slow down; {waits:.0f} s are left",
-                    hint=f"try again in {waits:.0f} s", status=429,
-                    retry_after_s=waits)
-            if waits > 0:
-                await self.sleep(waits)
+            await wait_turn("Discord", self._limits.wait_s(method, path),
+                            patience_s, self.sleep)
             self._limits.take(method, path)
             answer = await self._ask(method, path, body, upload,
                                      FILE_S if upload else timeout_s)
@@ -227,16 +212,9 @@ class Api:
 
     def checked_token(self) -> str:
         """Raises AuthError and ConfigError for what can't be asked with."""
-        if not self.token:
-            raise AuthError("discord has no token", hint=TOKEN_HINT)
-        if not _TOKEN.fullmatch(self.token):
-            raise AuthError("discord's token holds characters that no token "
-                            "has", hint=TOKEN_HINT)
-        if not is_address(self.base_url):
-            raise ConfigError(
-                "channels_config.discord.api_base_url is no http address",
-                hint="claw config set channels_config.discord.api_base_url "
-                     "https://discord.com/api/v10")
+        check_token("discord", self.token, TOKEN_HINT, form=_TOKEN)
+        check_address(self.base_url, "channels_config.discord.api_base_url",
+                      "https://discord.com/api/v10")
         return self.token
 
     def _read(self, answer: Answer) -> Any:
@@ -306,17 +284,6 @@ def read_bot_id(token: str) -> str | None:
     except ValueError:
         return None
     return text if is_id(text) else None
-
-
-def is_address(url: str, schemes: tuple[str, ...] = ("http", "https")
-               ) -> bool:
-    """Whether a request can go there: a scheme, a host, a port."""
-    try:
-        parts = urlsplit(url)
-        return parts.scheme in schemes and bool(parts.hostname) \
-            and parts.port != 0
-    except ValueError:
-        return False
 
 
 def is_gateway(url: Any) -> bool:

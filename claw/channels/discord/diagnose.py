@@ -7,10 +7,11 @@ skipped.
 from typing import Any
 
 from claw.channels.access import AllowList
-from claw.channels.discord.api import Api, is_address
+from claw.channels.discord.api import Api
 from claw.channels.probe import probe
 from claw.core.abilities import Finding
 from claw.core.errors import AuthError, ClawError
+from claw.net.addresses import is_address
 
 _STEP_S = 5.0
 # Flags of an application: it may read messages, in many servers or in few.
@@ -104,15 +105,8 @@ async def _servers(api: Api) -> Finding:
 
 
 def _allow_list(allowed: AllowList) -> Finding:
-    if not allowed:
-        return Finding("allow_list", "warn",
-                       "nobody is allowed; claw listen logs a pairing code",
-                       _LIST)
-    if allowed.open_to_all:
-        return Finding(
-            "allow_list", "warn", "everybody may write to this bot; "
-            + ("only the owners have tools" if allowed.has_owners else
-               "nobody has tools, as no owner is named"), _LIST)
+    if found := allowed.judge(_LIST):
+        return found
     if allowed.usernames:
         return Finding(
             "allow_list", "warn",

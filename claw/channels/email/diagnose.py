@@ -107,12 +107,6 @@ async def _smtp(courier: Courier, settings: EmailSettings) -> Finding:
 
 def _allow_list(allowed: AllowList) -> Finding:
     hint = f"claw config set {_TABLE}.allowed_users '[\"you@example.org\"]'"
-    if not allowed:
-        return Finding("allow_list", "warn", "nobody is allowed; claw listen "
-                       "logs a pairing code", hint)
-    if allowed.open_to_all:
-        return Finding("allow_list", "warn", "everybody may write; "
-                       + ("only the owners have tools" if allowed.has_owners
-                          else "nobody has tools, as no owner is named"),
-                       hint)
+    if found := allowed.judge(hint):
+        return found
     return Finding("allow_list", "ok", "addresses and domains only")

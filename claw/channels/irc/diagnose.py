@@ -154,14 +154,8 @@ def _history(session: Session) -> Finding:
 
 def _allow_list(allowed: AllowList) -> Finding:
     hint = _SET + "allowed_users '[\"ACCOUNT\"]'"
-    if not allowed:
-        return Finding("allow_list", "warn", "nobody is allowed; claw listen "
-                       "logs a pairing code", hint)
-    if allowed.open_to_all:
-        return Finding(
-            "allow_list", "warn", "everybody may write to this bot; "
-            + ("only the owners have tools" if allowed.has_owners else
-               "nobody has tools, as no owner is named"), hint)
+    if found := allowed.judge(hint):
+        return found
     nicks = [n for n in allowed.usernames if n.startswith(NICK)]
     if nicks:
         return Finding("allow_list", "warn", "whoever takes one of these "

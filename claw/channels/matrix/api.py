@@ -17,7 +17,8 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
-from claw.channels.gate import RateGate
+from claw.channels.client import check_token
+from claw.channels.gate import RateGate, wait_turn
 from claw.core.errors import (
     AuthError,
     ClawError,
@@ -148,14 +149,9 @@ class MatrixApi:
         tries = 0
         while True:
             tries += 1
-            waits = max(gate.wait_s(room), self.gate.wait_s(room))
-            if waits > patience_s:
-                raise RateLimitedError(
-                    f"Matrix asked to slow down; {waits:.0f} s are left",
-                    hint=f"try again in {waits:.0f} s", status=429,
-                    retry_after_s=waits)
-            if waits > 0:
-                await self.sleep(waits)
+            await wait_turn(
+                "Matrix", max(gate.wait_s(room), self.gate.wait_s(room)),
+                patience_s, self.sleep)
             answer = await self._request(self._http, method, path, timeout_s,
                                          **sent)
             body = read_body(answer)
@@ -287,12 +283,7 @@ class MatrixApi:
             raise ConfigError(
                 f"{TABLE}.homeserver is no http address",
                 hint=f"claw config set {TABLE}.homeserver https://HOMESERVER")
-        if not self._token:
-            raise AuthError("matrix has no access token", hint=TOKEN_HINT)
-        if not self._token.isascii() or not self._token.isprintable() \
-                or " " in self._token:
-            raise AuthError("matrix's access token holds characters that no "
-                            "token has", hint=TOKEN_HINT)
+        check_token("matrix", self._token, TOKEN_HINT, what="access token")
         try:
             answer = await http.request(
                 method, self.base_url + path, json=json, content=content,

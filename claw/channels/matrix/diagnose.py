@@ -129,15 +129,8 @@ async def _encryption(api: MatrixApi, rooms: Rooms) -> Finding:
 
 def _allow_list(allowed: AllowList) -> Finding:
     hint = f"{_SET}.allowed_users '[\"@you:HOMESERVER\"]'"
-    if not allowed:
-        return Finding("allow_list", "warn", "nobody is allowed; claw "
-                                             "listen logs a pairing code",
-                       hint)
-    if allowed.open_to_all:
-        return Finding(
-            "allow_list", "warn", "everybody may write to this bot; "
-            + ("only the owners have tools" if allowed.has_owners else
-               "nobody has tools, as no owner is named"), hint)
+    if found := allowed.judge(hint):
+        return found
     wrong = [name for name in allowed.usernames if ":" not in name]
     if wrong:
         return Finding("allow_list", "warn", "these are no full ids: "

@@ -250,7 +250,7 @@ class Encryption:
         room.readers = found
         return found
 
-    # -- the machine's errands
+    # -- the machine's requests
 
     async def _settle(self, machine: Machine) -> None:
         """Upload, ask and tell until the machine wants nothing more."""

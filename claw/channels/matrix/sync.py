@@ -94,7 +94,7 @@ class Syncer:
         self._log = log
         self._listed = listed  # rooms, as the settings name them
         self._heard: set[str] = set()  # their ids
-        self._errands: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
         self.invites = Invites(api, rooms, intake.door, marks, log,
                                self._start)
         self.link = Connection(log, api.sleep)
@@ -112,9 +112,9 @@ class Syncer:
             while True:
                 await self.once(inbox, me)
         finally:
-            for task in self._errands:
+            for task in self._tasks:
                 task.cancel()
-            await asyncio.gather(*self._errands, return_exceptions=True)
+            await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def _insist(self, ask: Callable[[], Awaitable[T]]) -> T:
         """What a call gives, once the server can be reached."""
@@ -336,16 +336,16 @@ class Syncer:
                 found.add(room)
         self._heard = found
 
-    def _start(self, errand: Coroutine[Any, Any, None]) -> None:
+    def _start(self, work: Coroutine[Any, Any, None]) -> None:
         """Do something that no message waits for."""
-        task = asyncio.create_task(errand)
-        self._errands.add(task)
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
         task.add_done_callback(self._end)
 
     def _end(self, task: asyncio.Task[None]) -> None:
-        self._errands.discard(task)
+        self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()):
-            self._log("errand_failed", error=describe(error))
+            self._log("task_failed", error=describe(error))
 
 
 def _time(raw: Any) -> float:

@@ -13,15 +13,15 @@ from contextlib import suppress
 from email.utils import parsedate_to_datetime
 from json import loads
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
-from claw.channels.gate import RateGate
+from claw.channels.client import check_address, check_token
+from claw.channels.gate import RateGate, wait_turn
 from claw.channels.mattermost.posts import Place
 from claw.channels.mattermost.wire import Channel, Me, is_id, read_channel
 from claw.core.errors import (
     AuthError,
     ClawError,
-    ConfigError,
     RateLimitedError,
     RequestRefusedError,
     UnavailableError,
@@ -90,16 +90,8 @@ class Api:
     def headers(self) -> dict[str, str]:
         """What says who asks. Raises AuthError and ConfigError for settings
         with which nobody can be asked."""
-        if not self._token:
-            raise AuthError("mattermost has no token", hint=TOKEN_HINT)
-        if not self._token.isascii() or not self._token.isprintable() \
-                or " " in self._token:
-            raise AuthError("mattermost's token holds characters that no "
-                            "token has", hint=TOKEN_HINT)
-        if not is_address(self.url):
-            raise ConfigError(
-                f"{_TABLE}.url is no http address",
-                hint=f"claw config set {_TABLE}.url https://chat.example.org")
+        check_token("mattermost", self._token, TOKEN_HINT)
+        check_address(self.url, f"{_TABLE}.url", "https://chat.example.org")
         return {"Authorization": f"Bearer {self._token}"}
 
     @property
@@ -250,14 +242,8 @@ class Api:
                    headers: Mapping[str, str] | None = None) -> Answer:
         """An answer that is no refusal. A short 429 is waited out."""
         for attempt in range(1, _TRIES + 1):
-            waits = self.gate.wait_s(None)
-            if waits > patience_s:
-                raise RateLimitedError(
-                    f"Mattermost asked to slow down; {waits:.0f} s are left",
-                    hint=f"try again in {waits:.0f} s", status=429,
-                    retry_after_s=waits)
-            if waits > 0:
-                await self.sleep(waits)
+            await wait_turn("Mattermost", self.gate.wait_s(None), patience_s,
+                            self.sleep)
             try:
                 answer = await self._http.request(
                     method, f"{self.url}/api/v4/{path}", json=json,
@@ -307,16 +293,6 @@ class Api:
             hint="is the bot a member of that channel? see: "
             "claw channel doctor mattermost" if status in (403, 404)
             else None)
-
-
-def is_address(url: str) -> bool:
-    """Whether a request can go there: http or https, a host, a port."""
-    try:
-        parts = urlsplit(url)
-        return parts.scheme in ("http", "https") and bool(parts.hostname) \
-            and parts.port != 0
-    except ValueError:
-        return False
 
 
 def _name(path: str) -> str:

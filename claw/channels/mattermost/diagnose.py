@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from claw.channels.access import AllowList
 from claw.channels.connection import Connection
-from claw.channels.mattermost.api import Api, is_address
+from claw.channels.mattermost.api import Api
 from claw.channels.mattermost.live import Event, Live
 from claw.channels.mattermost.settings import MattermostSettings
 from claw.channels.mattermost.wire import DIRECT, GROUP, is_whole_id
@@ -14,7 +14,7 @@ from claw.channels.probe import probe
 from claw.core.abilities import Finding
 from claw.core.errors import AuthError, ClawError
 from claw.core.log import silent
-from claw.net.addresses import is_loopback
+from claw.net.addresses import is_address, is_loopback
 
 _STEP_S = 5.0
 _TABLE = "channels_config.mattermost"
@@ -117,16 +117,9 @@ async def _channels(api: Api, settings: MattermostSettings) -> Finding:
 
 
 def _allow_list(allowed: AllowList) -> Finding:
-    if not allowed:
-        return Finding("allow_list", "warn",
-                       "nobody is allowed; claw listen logs a pairing code",
-                       f"claw config set {_TABLE}.allowed_users "
-                       "'[\"USER_ID\"]'")
-    if allowed.open_to_all:
-        return Finding("allow_list", "warn", "everybody may write; "
-                       + ("only the owners have tools" if allowed.has_owners
-                          else "nobody has tools, as no owner is named"),
-                       f"{_TABLE}.allowed_users names the owners")
+    if found := allowed.judge(
+            f"claw config set {_TABLE}.allowed_users '[\"USER_ID\"]'"):
+        return found
     names = [n for n in allowed.usernames if not is_whole_id(n)]
     if names:
         return Finding("allow_list", "warn", "the first person of these "

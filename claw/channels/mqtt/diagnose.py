@@ -182,14 +182,8 @@ def _replies(settings: MqttSettings) -> Finding:
 
 
 def _allow_list(settings: MqttSettings, allowed: AllowList) -> Finding:
-    if not allowed:
-        return Finding("allow_list", "warn", "nobody is allowed; claw listen "
-                       "logs a pairing code", _LIST)
-    if allowed.open_to_all:
-        return Finding(
-            "allow_list", "warn", "everybody who may publish may ask; "
-            + ("only the owners have tools" if allowed.has_owners else
-               "nobody has tools, as no owner is named"), _LIST)
+    if found := allowed.judge(_LIST):
+        return found
     if settings.trust_senders:
         return Finding("allow_list", "warn", "people are the names in their "
                        "messages: the broker must check them",

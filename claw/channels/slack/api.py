@@ -17,13 +17,13 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 from urllib.parse import urlencode, urljoin, urlsplit
 
-from claw.channels.gate import RateGate
+from claw.channels.client import check_address, check_token
+from claw.channels.gate import RateGate, wait_turn
 from claw.channels.slack.answers import read_body, read_refusal
 from claw.channels.slack.settings import SlackSettings
 from claw.core.errors import (
     AuthError,
     ClawError,
-    ConfigError,
     RateLimitedError,
     RequestRefusedError,
     UnavailableError,
@@ -112,14 +112,8 @@ class SlackApi:
         chat = str(sent["channel"]) if method == "chat.postMessage" else None
         gate = self._gates.setdefault(method, RateGate(self._clock))
         for left in reversed(range(_TRIES)):
-            waits = gate.wait_s(chat)
-            if waits > patience_s:
-                raise RateLimitedError(
-                    f"Slack asked to slow down; {waits:.0f} s are left",
-                    hint=f"try again in {waits:.0f} s", status=429,
-                    retry_after_s=waits)
-            if waits > 0:
-                await self.sleep(waits)
+            await wait_turn("Slack", gate.wait_s(chat), patience_s,
+                            self.sleep)
             try:
                 return (await self._ask(method, sent, self._bearer(),
                                         timeout_s))[0]
@@ -259,26 +253,13 @@ class SlackApi:
         raise read_refusal(self.peer, method, answer, found)
 
     def _bearer(self) -> str:
-        if not self._token:
-            raise AuthError("slack has no token", hint=TOKEN_HINT)
-        if not self._token.isascii() or not self._token.isprintable() \
-                or " " in self._token:
-            raise AuthError("slack's token holds characters that no token "
-                            "has", hint=TOKEN_HINT)
+        check_token("slack", self._token, TOKEN_HINT)
         return self._token
 
     def _checked(self) -> str:
-        try:
-            parts = urlsplit(self.base_url)
-            if parts.scheme in ("http", "https") and parts.hostname \
-                    and parts.port != 0:
-                return self.base_url
-        except ValueError:
-            pass
-        raise ConfigError(
-            f"{_TABLE}.api_base_url is no http address",
-            hint=f"claw config set {_TABLE}.api_base_url "
-                 "https://slack.com/api")
+        check_address(self.base_url, f"{_TABLE}.api_base_url",
+                      "https://slack.com/api")
+        return self.base_url
 
 
 def _with_path(url: str) -> str:

@@ -83,15 +83,8 @@ async def _socket(api: SlackApi) -> Finding:
 
 def _allow_list(intake: Intake, settings: SlackSettings) -> Finding:
     allowed = intake.door.allowed
-    if not allowed:
-        return Finding("allow_list", "warn",
-                       "nobody is allowed; claw listen logs a pairing code",
-                       _LIST)
-    if allowed.open_to_all:
-        return Finding(
-            "allow_list", "warn", "everybody may write to this bot; "
-            + ("only the owners have tools" if allowed.has_owners else
-               "nobody has tools, as no owner is named"), _LIST)
+    if found := allowed.judge(_LIST):
+        return found
     odd = [name for name in map(str, settings.allowed_users)
            if not _is_id(name.strip())]
     if odd:

@@ -17,10 +17,11 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from email.utils import parsedate_to_datetime
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
+from claw.channels.client import check_address, check_token
 from claw.channels.connection import ConflictError
-from claw.channels.gate import RateGate
+from claw.channels.gate import RateGate, wait_turn
 from claw.channels.telegram.answers import (
     find_webhook_host,
     is_ok,
@@ -33,7 +34,6 @@ from claw.channels.telegram.wire import Bot
 from claw.core.errors import (
     AuthError,
     ClawError,
-    ConfigError,
     RateLimitedError,
     RequestRefusedError,
     UnavailableError,
@@ -42,6 +42,7 @@ from claw.core.log import Log
 from claw.net.errors import Peer, retry_after, status_error, summarise
 from claw.net.http import Answer, HttpClient
 from claw.net.lean import httpx
+from claw.net.remote import Redacts
 
 CALL_S = 30.0
 FILE_S = 120.0
@@ -51,7 +52,7 @@ POLL_GRACE_S = 5.0  # beyond the time that the server may take
 TOKEN_HINT = "set it with: claw config set channels_config.telegram.bot_token"
 _URL_HINT = ("check the network and channels_config.telegram.api_base_url; "
              "see: claw channel doctor telegram")
-_TOKEN = re.compile(r"[A-Za-z0-9:_-]+", re.ASCII)
+_TOKEN = "[A-Za-z0-9:_-]+"
 _IN_URL = re.compile(r"/bot[0-9]+(?::|%3A)[^/\s\"']+", re.I)
 # Of Telegram itself a 404 for these is about the token.
 _ALWAYS_THERE = ("getMe", "getUpdates")
@@ -68,18 +69,7 @@ class UnknownPathError(AuthError):
     emulator to a method that it lacks."""
 
 
-class _HidesTokens(logging.Filter):
-    """httpx logs each address it asks; this takes the token out."""
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        text = record.getMessage()
-        clean = _IN_URL.sub("/bot[REDACTED]", text)
-        if clean != text:
-            record.msg, record.args = clean, ()
-        return True
-
-
-logging.getLogger("httpx").addFilter(_HidesTokens())
+logging.getLogger("httpx").addFilter(Redacts(_IN_URL, "/bot[REDACTED]"))
 
 
 class BotApi:
@@ -163,14 +153,9 @@ class BotApi:
         while True:
             tries += 1
             chat = self._follow(sent)
-            waits = max(gate.wait_s(chat), self.gate.wait_s(chat))
-            if waits > patience_s:
-                raise RateLimitedError(
-                    f"Telegram asked to slow down; {waits:.0f} s are left",
-                    hint=f"try again in {waits:.0f} s", status=429,
-                    retry_after_s=waits)
-            if waits > 0:
-                await self.sleep(waits)
+            await wait_turn(
+                "Telegram", max(gate.wait_s(chat), self.gate.wait_s(chat)),
+                patience_s, self.sleep)
             answer = await self._post(
                 self._http, method, sent, upload,
                 FILE_S if upload else timeout_s)
@@ -281,17 +266,10 @@ class BotApi:
         return answer
 
     def _checked(self) -> str:
-        if not self._token:
-            raise AuthError("telegram has no token", hint=TOKEN_HINT)
-        if not _TOKEN.fullmatch(self._token):
-            raise AuthError("telegram's token holds characters that no "
-                            "token has", hint=TOKEN_HINT)
+        check_token("telegram", self._token, TOKEN_HINT, form=_TOKEN)
         # Errors about other addresses may quote them, token and all.
-        if not is_address(self.base_url):
-            raise ConfigError(
-                "channels_config.telegram.api_base_url is no http address",
-                hint="claw config set channels_config.telegram.api_base_url "
-                     "https://api.telegram.org")
+        check_address(self.base_url, "channels_config.telegram.api_base_url",
+                      "https://api.telegram.org")
         return self._token
 
     # -- limits and refusals
@@ -371,13 +349,3 @@ class BotApi:
             f"another program receives for this bot ({text})", status=409,
             hint="stop the other claw listen or bot that uses this token, "
                  "or make a token of its own with @BotFather")
-
-
-def is_address(url: str) -> bool:
-    """Whether a request can go there: http or https, a host, a port."""
-    try:
-        parts = urlsplit(url)
-        return parts.scheme in ("http", "https") and bool(parts.hostname) \
-            and parts.port != 0
-    except ValueError:
-        return False

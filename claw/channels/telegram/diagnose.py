@@ -11,10 +11,10 @@ from urllib.parse import urlsplit
 
 from claw.channels.access import AllowList
 from claw.channels.telegram.answers import find_webhook_host
-from claw.channels.telegram.api import BotApi, is_address
+from claw.channels.telegram.api import BotApi
 from claw.core.abilities import Finding
 from claw.core.errors import AuthError, ClawError
-from claw.net.addresses import is_loopback
+from claw.net.addresses import is_address, is_loopback
 from claw.net.remote import load_certificates
 
 _STEP_S = 5.0
@@ -181,15 +181,8 @@ def _clock(skew: float | None) -> Finding:
 
 
 def _allow_list(allowed: AllowList) -> Finding:
-    if not allowed:
-        return Finding("allow_list", "warn",
-                       "nobody is allowed; claw listen logs a pairing code",
-                       _LIST)
-    if allowed.open_to_all:
-        return Finding(
-            "allow_list", "warn", "everybody may write to this bot; "
-            + ("only the owners have tools" if allowed.has_owners else
-               "nobody has tools, as no owner is named"), _LIST)
+    if found := allowed.judge(_LIST):
+        return found
     if allowed.usernames:
         return Finding(
             "allow_list", "warn",

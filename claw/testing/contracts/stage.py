@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
 from claw.core.abilities import ClosesChannel
-from claw.core.channel import Channel, ChannelMessage
+from claw.core.channel import Channel, ChannelMessage, Inbox
 from claw.core.errors import ClawError, StorageError
 
 T = TypeVar("T")
@@ -32,6 +32,23 @@ HOSTILE = {
 }
 UNKNOWN = ("", "nobody", "nobody:1", "999999999", "-1:x", "\0", "\ud83d",
            "x" * 5_000)
+# The ways in which a platform that is asked over HTTP can fail: what its
+# fake is told, a fault and its options.
+FAULTS: dict[str, tuple[str, dict[str, Any]]] = {
+    "reset": ("reset", {}),
+    "half": ("half", {}),
+    "gateway": ("html", {"status": 502}),
+    "page": ("html", {"status": 200}),
+    "broken": ("status", {"status": 500}),
+    "refused": ("status", {"status": 400}),
+    "unauthorized": ("status", {"status": 401}),
+    "slow down": ("429", {"retry_after": 900}),
+}
+
+
+async def hasten(seconds: float) -> None:
+    """Waiting that takes no time."""
+    await asyncio.sleep(min(seconds, 0.01))
 
 
 class Stage:
@@ -133,6 +150,46 @@ async def listening(channel: Channel,
     finally:
         task.cancel()
         await asyncio.wait({task}, timeout=5)
+
+
+class KeepingInbox:
+    """What was put, how often something was heard, and what went wrong;
+    `broken` is raised by put instead."""
+
+    def __init__(self) -> None:
+        self.messages: list[ChannelMessage] = []
+        self.failures: list[str] = []
+        self.heard = 0
+        self.broken: Exception | None = None
+
+    async def put(self, message: ChannelMessage) -> None:
+        if self.broken is not None:
+            raise self.broken
+        self.messages.append(message)
+
+    def received(self) -> None:
+        self.heard += 1
+
+    def failed(self, why: str) -> None:
+        self.failures.append(why)
+
+    @property
+    def contents(self) -> list[str]:
+        return [message.content for message in self.messages]
+
+
+@asynccontextmanager
+async def run_listener(channel: Channel, inbox: Inbox
+                       ) -> AsyncIterator["asyncio.Task[None]"]:
+    """`listen`, once; what it raises comes out in the end."""
+    task = asyncio.create_task(channel.listen(inbox))
+    try:
+        yield task
+    finally:
+        if task.done() and not task.cancelled():
+            task.result()
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
 
 
 async def until(predicate: Callable[[], T]) -> T:

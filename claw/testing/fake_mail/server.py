@@ -2,7 +2,6 @@
 
 import asyncio
 import socket
-import threading
 from collections.abc import Callable
 from datetime import datetime
 from email.message import EmailMessage
@@ -13,6 +12,7 @@ from claw.testing.fake_mail.imap import Hung, ImapSession
 from claw.testing.fake_mail.smtp import SmtpSession
 from claw.testing.fake_mail.store import Folder, Kept, Sent, Store
 from claw.testing.faults import Faults
+from claw.testing.loop_thread import LoopThread
 
 _LIMIT = 2**26
 _SESSIONS: tuple[type[ImapSession] | type[SmtpSession], ...] = (
@@ -38,7 +38,7 @@ class FakeMail:
         self._count = 0
         self._tasks: set[asyncio.Task[Any]] = set()
         self._sessions: set[ImapSession | SmtpSession] = set()
-        self._loop: asyncio.AbstractEventLoop | None = None
+        self._loop = LoopThread("fake-mail")
 
     def __enter__(self) -> "FakeMail":
         self.up()
@@ -51,48 +51,30 @@ class FakeMail:
 
     def up(self) -> None:
         """On the ports of before, where it was up before."""
-        loop = self._loop = asyncio.new_event_loop()
-        ready = threading.Event()
         listeners = [_listen(self.host, self.imap_port),
                      _listen(self.host, self.smtp_port)]
         self.imap_port, self.smtp_port = (
             int(sock.getsockname()[1]) for sock in listeners)
 
-        def run() -> None:
-            asyncio.set_event_loop(loop)
-            self._servers = [loop.run_until_complete(asyncio.start_server(
-                self._serve(make), sock=sock, limit=_LIMIT))
-                for sock, make in zip(listeners, _SESSIONS, strict=True)]
-            ready.set()
-            loop.run_forever()
-            loop.close()
-
-        self._thread = threading.Thread(target=run, daemon=True)
-        self._thread.start()
-        ready.wait()
+        self._loop.start()
+        self._servers = [self._loop.run(asyncio.start_server(
+            self._serve(make), sock=sock, limit=_LIMIT))
+            for sock, make in zip(listeners, _SESSIONS, strict=True)]
 
     def down(self) -> None:
         """Hang up on everyone."""
-        loop = self._loop
-        if loop is None:
-            return
-        self._call(self._close())
-        loop.call_soon_threadsafe(loop.stop)
-        self._thread.join()
-        self._loop = None
+        if self._loop.running:
+            self._loop.run(self._close())
+            self._loop.stop()
 
     def kill_connections(self) -> int:
         """End them all; how many there were."""
         count = len(self._tasks)
-        self._call(self._hang_up())
+        self._loop.run(self._hang_up())
         return count
 
     def connections(self) -> int:
         return len(self._tasks)
-
-    def _call(self, work: Any) -> None:
-        assert self._loop is not None
-        asyncio.run_coroutine_threadsafe(work, self._loop).result(10)
 
     async def _close(self) -> None:
         for server in self._servers:
@@ -132,8 +114,7 @@ class FakeMail:
 
     def wake(self) -> None:
         """Tell those who wait that there is news."""
-        if self._loop is not None:
-            self._loop.call_soon_threadsafe(self._tell)
+        self._loop.call_soon(self._tell)
 
     def _tell(self) -> None:
         for session in self._sessions:

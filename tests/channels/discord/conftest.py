@@ -11,6 +11,7 @@ import pytest
 
 from claw.channels.discord import DiscordChannel, DiscordSettings
 from claw.core.channel import ChannelDeps, Marks, SendMessage
+from claw.testing.contracts.stage import run_listener
 from claw.testing.fake_discord import FakeDiscord
 
 SPEC = Path(__file__).parent / "openapi.json"
@@ -98,19 +99,12 @@ class Bot:
     async def listening(self, **given):
         """A channel whose listener runs and is connected; what it raises
         comes out."""
-        async with self.open(**given) as channel:
-            task = asyncio.create_task(channel.listen(self.inbox))
-            self.listener = task
-            try:
-                await self.platform.until(
-                    lambda: task.done() or self.session_id in {
-                        s.id for s in self.platform.sessions})
-                yield channel
-            finally:
-                if task.done() and not task.cancelled():
-                    task.result()
-                task.cancel()
-                await asyncio.gather(task, return_exceptions=True)
+        async with self.open(**given) as channel, run_listener(
+                channel, self.inbox) as self.listener:
+            await self.platform.until(
+                lambda: self.listener.done() or self.session_id in {
+                    s.id for s in self.platform.sessions})
+            yield channel
 
     @property
     def session_id(self):

@@ -9,23 +9,8 @@ import pytest
 from claw.channels.email.channel import EmailChannel
 from claw.channels.email.settings import EmailSettings
 from claw.core.channel import ChannelDeps, Marks, SendMessage
-from claw.testing.contracts.stage import until
+from claw.testing.contracts.stage import KeepingInbox, run_listener, until
 from claw.testing.fake_mail import FakeMail
-
-
-class KeepingInbox:
-    def __init__(self):
-        self.messages = []
-        self.failures = []
-
-    async def put(self, message):
-        self.messages.append(message)
-
-    def received(self):
-        """Receiving works."""
-
-    def failed(self, why):
-        self.failures.append(why)
 
 
 class Post:
@@ -71,14 +56,10 @@ class Post:
     @asynccontextmanager
     async def listening(self, **given):
         channel = self.make(**given)
-        task = self.task = asyncio.create_task(channel.listen(self.inbox))
         try:
-            yield channel
+            async with run_listener(channel, self.inbox) as self.task:
+                yield channel
         finally:
-            if task.done() and not task.cancelled():
-                task.result()
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
             await channel.aclose()
 
     def hears(self, count=1, **given):

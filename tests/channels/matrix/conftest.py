@@ -7,28 +7,8 @@ import pytest
 
 from claw.channels.matrix import MatrixChannel, MatrixSettings
 from claw.core.channel import ChannelDeps, Marks, SendMessage
+from claw.testing.contracts.stage import KeepingInbox, run_listener
 from claw.testing.fake_matrix import ALICE, BOT, ROOM, FakeMatrix
-
-
-class KeepingInbox:
-    """What was put; `broken` is raised by put instead."""
-
-    def __init__(self):
-        self.messages = []
-        self.broken = None
-        self.failures = []
-
-    async def put(self, message):
-        if self.broken is not None:
-            raise self.broken
-        self.messages.append(message)
-
-    def failed(self, why):
-        self.failures.append(why)
-
-    @property
-    def contents(self):
-        return [m.content for m in self.messages]
 
 
 class Account:
@@ -77,18 +57,11 @@ class Account:
     @asynccontextmanager
     async def listening(self, **given):
         """A channel whose listener has made its first sync."""
-        async with self.open(**given) as channel:
-            task = asyncio.create_task(channel.listen(self.inbox))
-            self.listener = task
-            try:
-                await self.platform.until(lambda: task.done() or bool(
-                    self.marks.get(f"since {BOT}")))
-                yield channel
-            finally:
-                if task.done() and not task.cancelled():
-                    task.result()
-                task.cancel()
-                await asyncio.gather(task, return_exceptions=True)
+        async with self.open(**given) as channel, run_listener(
+                channel, self.inbox) as self.listener:
+            await self.platform.until(lambda: self.listener.done() or bool(
+                self.marks.get(f"since {BOT}")))
+            yield channel
 
     async def settle(self):
         """Until the listener has confirmed all there is."""

@@ -7,30 +7,8 @@ import pytest
 
 from claw.channels.mattermost import MattermostChannel, MattermostSettings
 from claw.core.channel import ChannelDeps, Marks, SendMessage
+from claw.testing.contracts.stage import KeepingInbox, run_listener
 from claw.testing.fake_mattermost import FakeMattermost
-
-
-class KeepingInbox:
-    """What was put; `broken` is raised by put instead."""
-
-    def __init__(self):
-        self.messages, self.heard, self.failures = [], 0, []
-        self.broken = None
-
-    async def put(self, message):
-        if self.broken is not None:
-            raise self.broken
-        self.messages.append(message)
-
-    def received(self):
-        self.heard += 1
-
-    def failed(self, why):
-        self.failures.append(why)
-
-    @property
-    def contents(self):
-        return [m.content for m in self.messages]
 
 
 class Bot:
@@ -92,15 +70,8 @@ class Bot:
         comes out."""
         async with self.open(**given) as made:
             channel = channel or made
-            task = asyncio.create_task(channel.listen(self.inbox))
-            self.listener = task
-            try:
+            async with run_listener(channel, self.inbox) as self.listener:
                 yield channel
-            finally:
-                if task.done() and not task.cancelled():
-                    task.result()
-                task.cancel()
-                await asyncio.gather(task, return_exceptions=True)
 
     def hears(self, *texts, count=None, **given):
         """The messages that alice's direct posts become."""

@@ -357,7 +357,7 @@ def test_a_broker_that_hangs_up_again_and_again_is_a_conflict(place,
         async with place.listening():
             while not place.events("conflict"):
                 if place.is_there():
-                    place.broker._do(place.session.line._writer.close)
+                    place.broker.kill_connections()
                 await asyncio.sleep(0.02)
             await until(place.is_there)
             place.broker.say(ALICE, "hello")

@@ -9,30 +9,8 @@ import pytest
 from claw.channels.slack import SlackChannel, SlackSettings
 from claw.core.channel import ChannelDeps, Marks, SendMessage
 from claw.core.errors import ClawError
+from claw.testing.contracts.stage import KeepingInbox
 from claw.testing.fake_slack import FakeSlack
-
-
-class KeepingInbox:
-    """What was put; `broken` is raised by put instead."""
-
-    def __init__(self):
-        self.messages, self.failures, self.heard = [], [], 0
-        self.broken = None
-
-    async def put(self, message):
-        if self.broken is not None:
-            raise self.broken
-        self.messages.append(message)
-
-    def received(self):
-        self.heard += 1
-
-    def failed(self, why):
-        self.failures.append(why)
-
-    @property
-    def contents(self):
-        return [m.content for m in self.messages]
 
 
 class Bot:

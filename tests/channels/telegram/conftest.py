@@ -13,34 +13,10 @@ import pytest
 
 from claw.channels.telegram import TelegramChannel, TelegramSettings
 from claw.core.channel import ChannelDeps, SendMessage
+from claw.testing.contracts.stage import KeepingInbox, run_listener
 from claw.testing.fake_telegram import FakeTelegram
 
 SPEC = json.loads((Path(__file__).parent / "bot_api.json").read_text())
-
-
-class KeepingInbox:
-    """What was put; `broken` is raised by put instead."""
-
-    def __init__(self):
-        self.messages = []
-        self.heard = 0
-        self.broken = None
-        self.failures = []
-
-    def failed(self, why):
-        self.failures.append(why)
-
-    async def put(self, message):
-        if self.broken is not None:
-            raise self.broken
-        self.messages.append(message)
-
-    def received(self):
-        self.heard += 1
-
-    @property
-    def contents(self):
-        return [m.content for m in self.messages]
 
 
 class Bot:
@@ -100,16 +76,9 @@ class Bot:
     @asynccontextmanager
     async def listening(self, **given):
         """A channel whose listener runs; what it raises comes out."""
-        async with self.open(**given) as channel:
-            task = asyncio.create_task(channel.listen(self.inbox))
-            self.listener = task
-            try:
-                yield channel
-            finally:
-                if task.done() and not task.cancelled():
-                    task.result()
-                task.cancel()
-                await asyncio.gather(task, return_exceptions=True)
+        async with self.open(**given) as channel, run_listener(
+                channel, self.inbox) as self.listener:
+            yield channel
 
     def hears(self, *posts, **given):
         """The messages that these posts become. Each is a dict of

@@ -2,7 +2,7 @@
 off them from outside. One file a platform, and one row here."""
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Generic, Protocol, TypeVar
 
 from claw.core.registry import Registry
 from claw.testing.prove.verdict import Got, Said
@@ -63,6 +63,41 @@ class Stage(Protocol):
 
     def problems(self) -> Sequence[str]:
         """Calls that the platform would not have."""
+
+
+class Fake(Server, Protocol):
+    """A whole platform."""
+
+    host: str
+
+    @property
+    def problems(self) -> list[str]:
+        """Calls that the platform would not have."""
+
+
+F = TypeVar("F", bound=Fake)
+
+
+class FakeStage(Generic[F]):
+    """What the stages of one fake have in common."""
+
+    def __init__(self, platform: F, host: str) -> None:
+        self.host = host
+        self.platform = platform
+        self.platform.host = host
+
+    @property
+    def server(self) -> F:
+        return self.platform
+
+    def open(self) -> None:
+        self.platform.up()
+
+    def close(self) -> None:
+        self.platform.down()
+
+    def problems(self) -> list[str]:
+        return self.platform.problems
 
 
 def open_stage(name: str, host: str = HERE) -> Stage:

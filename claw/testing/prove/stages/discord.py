@@ -1,11 +1,11 @@
 """Discord, for a proof: direct messages, as many as there are people."""
 
 from claw.testing.fake_discord import FakeDiscord, Sent
-from claw.testing.prove.stages import HERE
+from claw.testing.prove.stages import HERE, FakeStage
 from claw.testing.prove.verdict import MARK, Got, Said
 
 
-class DiscordStage:
+class DiscordStage(FakeStage[FakeDiscord]):
     """A Discord. What is in doubt has a nonce, and is shown once."""
 
     name = "discord"
@@ -13,20 +13,8 @@ class DiscordStage:
     doubts = 0
 
     def __init__(self, *, drafts: bool = False, host: str = HERE) -> None:
-        self.host = host
-        self.platform = FakeDiscord()
-        self.platform.host = host
+        super().__init__(FakeDiscord(), host)
         self._stream_mode = "partial" if drafts else "off"
-
-    @property
-    def server(self) -> FakeDiscord:
-        return self.platform
-
-    def open(self) -> None:
-        self.platform.up()
-
-    def close(self) -> None:
-        self.platform.down()
 
     def settings(self) -> str:
         """The table of config.toml."""
@@ -46,9 +34,6 @@ class DiscordStage:
         """The service's messages, in order."""
         return [Got(m.channel_id, _read(m), _notice(m), m.deleted)
                 for m in self.platform.messages()]
-
-    def problems(self) -> list[str]:
-        return self.platform.problems
 
 
 def _read(message: Sent) -> str:

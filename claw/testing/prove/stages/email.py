@@ -1,13 +1,13 @@
 """A mail server, for a proof."""
 
 from claw.testing.fake_mail import FakeMail
-from claw.testing.prove.stages import HERE
+from claw.testing.prove.stages import HERE, FakeStage
 from claw.testing.prove.verdict import Got, Said
 
 _DOMAIN = "people.test"
 
 
-class EmailStage:
+class EmailStage(FakeStage[FakeMail]):
     """A mailbox; a chat is a thread of one person."""
 
     name = "email"
@@ -15,36 +15,24 @@ class EmailStage:
     doubts = 8
 
     def __init__(self, host: str = HERE) -> None:
-        self.host = host
-        self.mail = FakeMail()
-        self.mail.host = host
-
-    @property
-    def server(self) -> FakeMail:
-        return self.mail
-
-    def open(self) -> None:
-        self.mail.up()
-
-    def close(self) -> None:
-        self.mail.down()
+        super().__init__(FakeMail(), host)
 
     def settings(self) -> str:
         """The table of config.toml."""
         return (f'[channels_config.email]\n'
                 f'imap_host = "{self.host}"\n'
-                f'imap_port = {self.mail.imap_port}\n'
+                f'imap_port = {self.platform.imap_port}\n'
                 f'imap_tls = false\n'
                 f'smtp_host = "{self.host}"\n'
-                f'smtp_port = {self.mail.smtp_port}\n'
+                f'smtp_port = {self.platform.smtp_port}\n'
                 f'smtp_tls = false\n'
-                f'username = "{self.mail.user}"\n'
-                f'password = "{self.mail.password}"\n'
+                f'username = "{self.platform.user}"\n'
+                f'password = "{self.platform.password}"\n'
                 f'allowed_users = ["@{_DOMAIN}"]\n')
 
     def post(self, chat: int, text: str) -> Said:
         """A person writes."""
-        self.mail.post(text, sender=f"{chat}@{_DOMAIN}",
+        self.platform.post(text, sender=f"{chat}@{_DOMAIN}",
                        References=f"<thread-{chat}@{_DOMAIN}>")
         return Said(str(chat), text)
 
@@ -52,7 +40,4 @@ class EmailStage:
         """The service's mails, in order, each with its files."""
         return [Got(sent.recipient.partition("@")[0], "\n\n".join(
             [sent.text, *(content.decode() for content in sent.files)]))
-            for sent in self.mail.sent]
-
-    def problems(self) -> list[str]:
-        return self.mail.problems
+            for sent in self.platform.sent]

@@ -4,14 +4,14 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from claw.testing.fake_irc import CAPS, FakeIrc
-from claw.testing.prove.stages import HERE
+from claw.testing.prove.stages import HERE, FakeStage
 from claw.testing.prove.verdict import MARK, Got, Said
 
 _FIRST, _LAST = 1001, 1100
 _START = "re:"
 
 
-class IrcStage:
+class IrcStage(FakeStage[FakeIrc]):
     """People who are logged in write to the bot in private. The lines of
     one paragraph are read as one."""
 
@@ -21,21 +21,9 @@ class IrcStage:
 
     def __init__(self, host: str = HERE,
                  caps: Iterable[str] = CAPS) -> None:
-        self.host = host
-        self.platform = FakeIrc(caps)
-        self.platform.host = host
+        super().__init__(FakeIrc(caps), host)
         self.platform.people = {f"u{n}": f"u{n}"
                                 for n in range(_FIRST, _LAST + 1)}
-
-    @property
-    def server(self) -> FakeIrc:
-        return self.platform
-
-    def open(self) -> None:
-        self.platform.up()
-
-    def close(self) -> None:
-        self.platform.down()
 
     def settings(self) -> str:
         """The table of config.toml."""
@@ -61,9 +49,6 @@ class IrcStage:
             talks[said.target.removeprefix("u")].append(said.text)
         return [Got(chat, text) for chat, lines in talks.items()
                 for text in _join_lines(lines)]
-
-    def problems(self) -> list[str]:
-        return self.platform.problems
 
 
 def _join_lines(lines: list[str]) -> list[str]:

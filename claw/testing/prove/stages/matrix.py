@@ -3,13 +3,13 @@
 from typing import Any
 
 from claw.testing.fake_matrix import FakeMatrix
-from claw.testing.prove.stages import HERE
+from claw.testing.prove.stages import HERE, FakeStage
 from claw.testing.prove.verdict import MARK, Got, Said
 
 CHATS = range(1001, 1101)
 
 
-class MatrixStage:
+class MatrixStage(FakeStage[FakeMatrix]):
     """A homeserver with a room of two for each chat. The bot has been
     there before: a first start answers nothing that is older."""
 
@@ -18,22 +18,10 @@ class MatrixStage:
     doubts = 0
 
     def __init__(self, *, host: str = HERE) -> None:
-        self.host = host
-        self.platform = FakeMatrix()
-        self.platform.host = host
+        super().__init__(FakeMatrix(), host)
         for chat in CHATS:
             self.platform.add_room(_room(chat), _person(chat))
         self.platform.first_place = self.platform.world.at
-
-    @property
-    def server(self) -> FakeMatrix:
-        return self.platform
-
-    def open(self) -> None:
-        self.platform.up()
-
-    def close(self) -> None:
-        self.platform.down()
 
     def settings(self) -> str:
         """The table of config.toml."""
@@ -60,9 +48,6 @@ class MatrixStage:
             return body
         mark = MARK if body.startswith(MARK.strip()) else ""
         return mark + self.platform.file(content["url"]).decode()
-
-    def problems(self) -> list[str]:
-        return self.platform.problems
 
 
 def _room(chat: int) -> str:

@@ -3,11 +3,11 @@
 from typing import Any
 
 from claw.testing.fake_mattermost import FakeMattermost
-from claw.testing.prove.stages import HERE
+from claw.testing.prove.stages import HERE, FakeStage
 from claw.testing.prove.verdict import MARK, Got, Said
 
 
-class MattermostStage:
+class MattermostStage(FakeStage[FakeMattermost]):
     """A Mattermost; each chat is somebody's direct messages."""
 
     name = "mattermost"
@@ -15,23 +15,11 @@ class MattermostStage:
     doubts = 0
 
     def __init__(self, *, host: str = HERE) -> None:
-        self.host = host
-        self.platform = FakeMattermost()
-        self.platform.host = host
+        super().__init__(FakeMattermost(), host)
         self._people = {chat: self.platform.person(f"p{chat}")
                         for chat in range(1001, 1101)}
         self._chats = {self.platform.direct(person): str(chat)
                        for chat, person in self._people.items()}
-
-    @property
-    def server(self) -> FakeMattermost:
-        return self.platform
-
-    def open(self) -> None:
-        self.platform.up()
-
-    def close(self) -> None:
-        self.platform.down()
 
     def settings(self) -> str:
         """The table of config.toml."""
@@ -59,9 +47,6 @@ class MattermostStage:
         return [*([mark + words] if words.strip() else []), *(
             mark + content.decode()
             for content in self.platform.files_of(post))]
-
-    def problems(self) -> list[str]:
-        return self.platform.problems
 
 
 def _plain(message: str) -> str:

@@ -4,11 +4,11 @@ a conversation of its own, and have no order among the others."""
 from claw.testing.fake_slack import FakeSlack
 from claw.testing.fake_slack.methods import show
 from claw.testing.fake_slack.world import Json
-from claw.testing.prove.stages import HERE
+from claw.testing.prove.stages import HERE, FakeStage
 from claw.testing.prove.verdict import MARK, Got, Said
 
 
-class SlackStage:
+class SlackStage(FakeStage[FakeSlack]):
     """A Slack, over Socket Mode; `polls`: without an app token."""
 
     name = "slack"
@@ -16,23 +16,14 @@ class SlackStage:
     doubts = 8
 
     def __init__(self, *, polls: bool = False, host: str = HERE) -> None:
-        self.host = host
-        self.platform = FakeSlack(retry_s=1.0)
-        self.platform.host = host
+        super().__init__(FakeSlack(retry_s=1.0), host)
         self._polls = polls
-
-    @property
-    def server(self) -> FakeSlack:
-        return self.platform
 
     def open(self) -> None:
         for chat in range(1001, 1101):
             self.platform.world.channel(f"D{chat}")
             self.platform.world.person(f"U{chat}")
-        self.platform.up()
-
-    def close(self) -> None:
-        self.platform.down()
+        super().open()
 
     def settings(self) -> str:
         """The table of config.toml."""
@@ -60,6 +51,3 @@ class SlackStage:
         mark = MARK if message["text"].startswith(MARK.strip()) else ""
         return mark + self.platform.world.contents[
             message["files"][0]["id"]].decode()
-
-    def problems(self) -> list[str]:
-        return self.platform.problems

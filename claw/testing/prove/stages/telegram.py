@@ -2,13 +2,13 @@
 
 from claw.testing.fake_telegram import FakeTelegram
 from claw.testing.fake_telegram.model import Sent
-from claw.testing.prove.stages import HERE
+from claw.testing.prove.stages import HERE, FakeStage
 from claw.testing.prove.verdict import MARK, Got, Said
 
 POLL_S = 2
 
 
-class TelegramStage:
+class TelegramStage(FakeStage[FakeTelegram]):
     """A Telegram."""
 
     name = "telegram"
@@ -17,21 +17,9 @@ class TelegramStage:
 
     def __init__(self, poll_s: int = POLL_S, *,
                  drafts: bool = False, host: str = HERE) -> None:
-        self.host = host
-        self.platform = FakeTelegram()
-        self.platform.host = host
+        super().__init__(FakeTelegram(), host)
         self._poll_s = poll_s
         self._stream_mode = "partial" if drafts else "off"
-
-    @property
-    def server(self) -> FakeTelegram:
-        return self.platform
-
-    def open(self) -> None:
-        self.platform.up()
-
-    def close(self) -> None:
-        self.platform.down()
 
     def settings(self) -> str:
         """The table of config.toml."""
@@ -57,9 +45,6 @@ class TelegramStage:
             return message.text
         mark = MARK if message.text.startswith(MARK.strip()) else ""
         return mark + self.platform.file(message.file_id).decode()
-
-    def problems(self) -> list[str]:
-        return self.platform.problems
 
 
 def _notice(message: Sent) -> str | None:
