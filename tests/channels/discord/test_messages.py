@@ -307,7 +307,7 @@ def test_an_edit_is_a_message_anew_and_a_preview_is_none(bot, platform):
 
 @pytest.mark.parametrize("broken", [
     {"id": 5}, {"author": None}, {"author": {"id": "x"}}, {"content": 7},
-    {"channel_id": "../../x"}, {"id": "9" * 400}, {"mentions": "all"},
+    {"channel_id": "../../x"}, {"id": "9" * 400}, {"id": "9" * 20}, {"mentions": "all"},
     {"attachments": [{"id": []}]}, {"referenced_message": "x"},
     {"poll": {"answers": 1}, "content": ""}, {"timestamp": "never"},
     {"edited_timestamp": "+99999-01-01"}, {"sticker_items": [1]},
@@ -319,6 +319,12 @@ def test_an_event_of_any_form_stops_no_other(bot, platform, broken):
                 "id": "5", "channel_id": "1001", "author": ALICE,
                 "content": "odd", **broken})
             platform.dispatch("MESSAGE_CREATE", {})
+            deep = 0
+            for _ in range(800):
+                deep = {"fields": deep}
+            platform.dispatch("MESSAGE_CREATE", {
+                "id": "6", "channel_id": "1001", "author": ALICE,
+                "poll": deep})
             platform.dispatch("GUILD_CREATE", {"channels": 4, "roles": 9})
             platform.dispatch("INTERACTION_CREATE", {"id": 1})
             platform.dispatch("NEVER_HEARD_OF", {"d": [[[]]]})
