@@ -148,6 +148,19 @@ def test_the_list_is_of_ids_and_a_name_belongs_to_its_first(bot, platform):
     assert bot.logged("name.rejected")[0]["id"] == "1003"
 
 
+def test_a_webhook_and_a_bot_that_take_an_owners_name_are_not_let_in(
+        bot, platform):
+    found = bot.hears(
+        {"text": "hook", "user": "1004", "chat": "1004", "name": "bob",
+         "webhook_id": "1004"},
+        {"text": "robot", "chat": "1005", "author": {
+            "id": "1005", "username": "bob", "bot": True}},
+        {"text": "bob", "user": "1002", "chat": "1002", "name": "bob"},
+        allowed_users=("1001", "bob"), listen_to_bots=True)
+
+    assert [m.content for m in found] == ["bob"]
+
+
 def test_with_an_empty_list_nobody_is_heard_and_a_code_pairs(bot, platform):
     async def go():
         async with bot.listening(allowed_users=()):
