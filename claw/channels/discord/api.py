@@ -20,6 +20,7 @@ from urllib.parse import urlsplit
 from claw.channels.discord.limits import Limits
 from claw.channels.discord.upload import Upload, multipart
 from claw.channels.discord.wire import is_id, read_json
+from claw.channels.gate import DEFAULT_WAIT_S, bound_wait
 from claw.core.errors import (
     AuthError,
     ClawError,
@@ -287,7 +288,7 @@ class Api:
         wait_s = body.get("retry_after") if body else None
         if isinstance(wait_s, bool) or not isinstance(wait_s, int | float):
             wait_s = retry_after(answer.headers)
-        wait_s = 5.0 if wait_s is None else max(0.0, float(wait_s))
+        wait_s = bound_wait(DEFAULT_WAIT_S if wait_s is None else wait_s)
         # Without the API's JSON it is the network before it that closes.
         self._limits.close(method, path, wait_s, everywhere=body is None
                            or body.get("global") is True)

@@ -5,7 +5,6 @@ skipped.
 """
 
 from typing import Any
-
 from urllib.parse import urlsplit
 
 from claw.channels.access import AllowList

@@ -39,6 +39,7 @@ from claw.channels.discord.wire import (
     is_id,
     read_message,
 )
+from claw.channels.gate import bound_wait
 from claw.core.channel import Inbox
 from claw.core.errors import (
     ClawError,
@@ -356,7 +357,9 @@ def _check_starts(limit: Any) -> None:
     if not isinstance(limit, dict) or limit.get("remaining") != 0:
         return
     after = limit.get("reset_after")
-    wait_s = after / 1000 if isinstance(after, int | float) else 300.0
+    wait_s = bound_wait(after / 1000 if isinstance(after, float)
+                        else after // 1000 if isinstance(after, int)
+                        else 300)
     raise RateLimitedError(
         "Discord lets this bot begin no more sessions today",
         hint="another program with its token connects again and again? "

@@ -320,7 +320,8 @@ def test_an_edit_is_a_message_anew_and_a_preview_is_none(bot, platform):
 
 @pytest.mark.parametrize("broken", [
     {"id": 5}, {"author": None}, {"author": {"id": "x"}}, {"content": 7},
-    {"channel_id": "../../x"}, {"id": "9" * 400}, {"id": "9" * 20}, {"mentions": "all"},
+    {"channel_id": "../../x"}, {"id": "9" * 400}, {"id": "9" * 20},
+    {"mentions": "all"},
     {"attachments": [{"id": []}]}, {"referenced_message": "x"},
     {"poll": {"answers": 1}, "content": ""}, {"timestamp": "never"},
     {"edited_timestamp": "+99999-01-01"}, {"sticker_items": [1]},
