@@ -14,6 +14,7 @@ import logging
 import re
 import time
 from collections.abc import Awaitable, Callable
+from email.utils import parsedate_to_datetime
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -48,6 +49,7 @@ PATIENCE_S = 3.0  # a call waits this long for a limit, then gives up
 TOKEN_HINT = "set it with: claw config set channels_config.discord.bot_token"
 GONE = 10008  # the code of "Unknown Message"
 _TRIES = 3
+_SKEW_S = 2.0  # less may be the way there
 _URL_HINT = ("check the network and channels_config.discord.api_base_url; "
              "see: claw channel doctor discord")
 _CDN = ("cdn.discordapp.com", "media.discordapp.net")
@@ -87,13 +89,16 @@ class Api:
                  proxy_url: str | None = None,
                  transport: httpx.AsyncBaseTransport | None = None,
                  sleep: Callable[[float], Awaitable[Any]] | None = None,
-                 clock: Callable[[], float] = time.monotonic) -> None:
+                 clock: Callable[[], float] = time.monotonic,
+                 now: Callable[[], float] = time.time) -> None:
         self.token = token.strip().removeprefix("Bot ")
         self.base_url = base_url.rstrip("/")
         self.proxy_url = proxy_url
         self.sleep = sleep or asyncio.sleep
         self._log = log
         self._limits = Limits(clock)
+        self._now = now
+        self._ahead_s = 0.0  # Discord's clock to ours
         self._complained: dict[str, str] = {}
         self._me: str | None = None
         self.peer = Peer("Discord", key_hint=TOKEN_HINT, secrets=(
@@ -112,6 +117,11 @@ class Api:
 
     async def aclose(self) -> None:
         await self._http.aclose()
+
+    def server_time(self) -> float:
+        """Unix seconds by Discord's clock, by which ids are given out, as
+        far as it has told it."""
+        return self._now() + self._ahead_s
 
     # -- calls
 
@@ -210,7 +220,7 @@ class Api:
             content, more = multipart(body, upload)
             headers.update(more)
         try:
-            return await self._request(
+            answer = await self._request(
                 method, f"{self.base_url}{path}", headers=headers,
                 content=content, timeout_s=timeout_s,
                 json=None if upload is not None else body)
@@ -218,6 +228,11 @@ class Api:
             if error.hint is None or "proxy_url" not in error.hint:
                 error.hint = _URL_HINT
             raise
+        with contextlib.suppress(ValueError, TypeError):  # no date
+            ahead = parsedate_to_datetime(answer.headers.get(
+                "date", "")).timestamp() - self._now()
+            self._ahead_s = ahead if abs(ahead) > _SKEW_S else 0.0
+        return answer
 
     async def _request(self, method: str, url: str, **more: Any) -> Answer:
         try:

@@ -98,7 +98,7 @@ class Listener:
         `put` raises; a gateway that can't be reached is asked again."""
         self.link.begin(inbox)
         self._intake.door.open_pairing()
-        self._session.open(self._now())
+        self._session.open()
         try:
             while True:
                 try:
@@ -159,6 +159,7 @@ class Listener:
             raise UnavailableError(
                 "Discord answered /gateway/bot without an address",
                 hint="see: claw channel doctor discord")
+        self._session.begin_at(self._now())
         if not self._session.is_resumable:
             _check_starts(found.get("session_start_limit"))
             await self._pace()

@@ -348,6 +348,23 @@ def test_the_first_word_of_an_owner_is_not_missed(bot, platform):
     assert [m.content for m in found] == ["hello"]
 
 
+@pytest.mark.parametrize("ahead_s", [30 * 86_400.0, -3600.0])
+def test_a_wrong_clock_hides_nothing_and_brings_nothing_old(
+        bot, platform, monkeypatch, ahead_s):
+    monkeypatch.setattr("claw.channels.discord.session._SLACK_S", 0.0)
+    bot.ahead_s = ahead_s
+    platform.post("older than the first start")
+    time.sleep(1.1)  # dates are of whole seconds
+    bot.hears()
+    platform.forget_sessions()
+    platform.post("missed")
+
+    bot.hears()
+
+    assert [text for text in bot.inbox.contents
+            if not text.startswith("the last")] == ["missed"]
+
+
 def test_a_kill_while_the_missed_is_read_loses_nothing(bot, platform):
     """The new session is known, its servers are not looked through."""
     platform.add_channel("50")
