@@ -121,5 +121,5 @@ def read_file(raw: Any) -> File | None:
 def _read(raw: Any, kind: type[T]) -> T | None:
     try:
         return msgspec.convert(raw, kind)
-    except (msgspec.ValidationError, RecursionError):
+    except (ValueError, RecursionError):  # also msgspec's
         return None
