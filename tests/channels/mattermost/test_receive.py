@@ -413,7 +413,8 @@ def test_a_full_disk_is_told_and_the_post_comes_again(bot, platform):
 
 
 @pytest.mark.parametrize("raw", [
-    None, 7, [], "post", "\ud83d", {}, {"id": 1}, {"id": "p", "channel_id": None},
+    None, 7, [], "post", "\ud83d", {}, {"id": 1},
+    {"id": "p", "channel_id": None},
     {"id": "../x", "channel_id": "c", "user_id": "u"},
     {"id": "p", "channel_id": "c", "user_id": "u", "root_id": "a/b"},
     {"id": "p", "channel_id": "c", "user_id": ""},
