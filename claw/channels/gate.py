@@ -12,6 +12,12 @@ from typing import Any
 from claw.core.errors import RateLimitedError
 
 DEFAULT_WAIT_S = 5.0
+LONGEST_S = 3600.0  # then it is asked whether the limit still stands
+
+
+def bound_wait(wait_s: float) -> float:
+    """What a server asked to wait, in sensible bounds."""
+    return max(0.0, float(min(LONGEST_S, wait_s)))
 
 
 class RateGate:
@@ -24,7 +30,7 @@ class RateGate:
 
     def close(self, chat: str | None, wait_s: float | None) -> float:
         """After a 429; the seconds that it closes for."""
-        wait_s = DEFAULT_WAIT_S if wait_s is None else max(0.0, wait_s)
+        wait_s = bound_wait(DEFAULT_WAIT_S if wait_s is None else wait_s)
         now = self._clock()
         until = now + wait_s
         self._chats = {c: t for c, t in self._chats.items() if t > now}

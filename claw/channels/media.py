@@ -11,6 +11,8 @@ from typing import Any
 
 from claw.core.channel import Attachment, ChannelDeps
 from claw.core.errors import (
+    AuthError,
+    ClawError,
     RateLimitedError,
     RequestRefusedError,
     StorageError,
@@ -63,8 +65,8 @@ class FileSaver:
             # comes must not keep the messages after it.
             async with asyncio.timeout(FETCH_S):
                 data = await self._fetch(ref)
-        except (UnavailableError, TimeoutError) as error:
-            why = (error.message if isinstance(error, UnavailableError)
+        except (UnavailableError, AuthError, TimeoutError) as error:
+            why = (error.message if isinstance(error, ClawError)
                    else f"it did not arrive within {FETCH_S:g} s")
             self._deps.log("file_not_fetched", file=ref.name, error=why)
             return None, why

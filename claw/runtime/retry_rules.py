@@ -15,6 +15,7 @@ from claw.net.errors import class_names
 
 LONGEST_S = 30.0
 UNREACHED_S = 15.0
+LONGEST_ASKED_S = 3600.0  # then it is tried whether that still holds
 _NEVER_CONNECTED = {"ConnectionRefusedError", "ConnectError",
                     "ConnectTimeout", "ProxyError", "gaierror"}
 
@@ -44,8 +45,8 @@ def wait_s(error: Exception, attempts: int) -> float:
     trying to reach one costs nobody anything."""
     asked = (error.retry_after_s if isinstance(error, UnavailableError)
              else None)
-    if asked is not None:
-        return asked
+    if asked:  # none: it said nothing, or "at once", which is refused again
+        return min(asked, LONGEST_ASKED_S)
     if isinstance(error, AuthError | ConfigError):
         return 60.0
     unreached = (isinstance(error, UnavailableError)

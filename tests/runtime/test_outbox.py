@@ -726,6 +726,8 @@ def test_waits_grow_up_to_half_a_minute_unless_the_server_says():
     assert [round(wait_s(error, n)) for n in (0, 2, 5, 8, 9, 50)] \
         == [1, 2, 8, 26, 30, 30]
     assert wait_s(RateLimitedError("x", retry_after_s=7.5), 9) == 7.5
+    assert wait_s(RateLimitedError("x", retry_after_s=1e8), 9) == 3600
+    assert wait_s(RateLimitedError("x", retry_after_s=0.0), 0) == 1
     assert wait_s(AuthError("x"), 0) == 60
 
 

@@ -14,6 +14,7 @@ import logging
 import re
 import time
 from collections.abc import Awaitable, Callable
+from email.utils import parsedate_to_datetime
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -21,7 +22,7 @@ from claw.channels.client import check_address, check_token
 from claw.channels.discord.limits import Limits
 from claw.channels.discord.upload import Upload, multipart
 from claw.channels.discord.wire import is_id, read_json
-from claw.channels.gate import wait_turn
+from claw.channels.gate import DEFAULT_WAIT_S, bound_wait, wait_turn
 from claw.core.errors import (
     AuthError,
     ClawError,
@@ -49,6 +50,7 @@ PATIENCE_S = 3.0  # a call waits this long for a limit, then gives up
 TOKEN_HINT = "set it with: claw config set channels_config.discord.bot_token"
 GONE = 10008  # the code of "Unknown Message"
 _TRIES = 3
+_SKEW_S = 2.0  # less may be the way there
 _URL_HINT = ("check the network and channels_config.discord.api_base_url; "
              "see: claw channel doctor discord")
 _CDN = ("cdn.discordapp.com", "media.discordapp.net")
@@ -77,13 +79,16 @@ class Api:
                  proxy_url: str | None = None,
                  transport: httpx.AsyncBaseTransport | None = None,
                  sleep: Callable[[float], Awaitable[Any]] | None = None,
-                 clock: Callable[[], float] = time.monotonic) -> None:
+                 clock: Callable[[], float] = time.monotonic,
+                 now: Callable[[], float] = time.time) -> None:
         self.token = token.strip().removeprefix("Bot ")
         self.base_url = base_url.rstrip("/")
         self.proxy_url = proxy_url
         self.sleep = sleep or asyncio.sleep
         self._log = log
         self._limits = Limits(clock)
+        self._now = now
+        self._ahead_s = 0.0  # Discord's clock to ours
         self._complained: dict[str, str] = {}
         self._me: str | None = None
         self.peer = Peer("Discord", key_hint=TOKEN_HINT, secrets=(
@@ -102,6 +107,11 @@ class Api:
 
     async def aclose(self) -> None:
         await self._http.aclose()
+
+    def server_time(self) -> float:
+        """Unix seconds by Discord's clock, by which ids are given out, as
+        far as it has told it."""
+        return self._now() + self._ahead_s
 
     # -- calls
 
@@ -194,7 +204,7 @@ class Api:
             content, more = multipart(body, upload)
             headers.update(more)
         try:
-            return await self._request(
+            answer = await self._request(
                 method, f"{self.base_url}{path}", headers=headers,
                 content=content, timeout_s=timeout_s,
                 json=None if upload is not None else body)
@@ -202,6 +212,11 @@ class Api:
             if error.hint is None or "proxy_url" not in error.hint:
                 error.hint = _URL_HINT
             raise
+        with contextlib.suppress(ValueError, TypeError):  # no date
+            ahead = parsedate_to_datetime(answer.headers.get(
+                "date", "")).timestamp() - self._now()
+            self._ahead_s = ahead if abs(ahead) > _SKEW_S else 0.0
+        return answer
 
     async def _request(self, method: str, url: str, **more: Any) -> Answer:
         try:
@@ -265,7 +280,7 @@ class Api:
         wait_s = body.get("retry_after") if body else None
         if isinstance(wait_s, bool) or not isinstance(wait_s, int | float):
             wait_s = retry_after(answer.headers)
-        wait_s = 5.0 if wait_s is None else max(0.0, float(wait_s))
+        wait_s = bound_wait(DEFAULT_WAIT_S if wait_s is None else wait_s)
         # Without the API's JSON it is the network before it that closes.
         self._limits.close(method, path, wait_s, everywhere=body is None
                            or body.get("global") is True)

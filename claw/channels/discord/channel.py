@@ -69,7 +69,9 @@ lists and quotes are shown as such; there are no tables.
         self.settings = settings
         self._api = Api(settings.bot_token, settings.api_base_url,
                         log=deps.log, proxy_url=settings.proxy_url,
-                        transport=transport, sleep=sleep, clock=clock)
+                        transport=transport, sleep=sleep, clock=clock,
+                        now=now)
+        now = self._api.server_time
         self._sender = Sender(self._api, deps, now)
         self._drafts = Drafts(self._api, self._sender, clock)
         self._signs = Signs(self._api, self._sender, clock)

@@ -5,6 +5,7 @@ skipped.
 """
 
 from typing import Any
+from urllib.parse import urlsplit
 
 from claw.channels.access import AllowList
 from claw.channels.discord.api import Api
@@ -20,6 +21,7 @@ _READS = 1 << 18 | 1 << 19
 # messages, polls.
 _PERMISSIONS = (1 << 10 | 1 << 11 | 1 << 38 | 1 << 15 | 1 << 16 | 1 << 6
                 | 1 << 46 | 1 << 49)
+_HOST = "discord.com"  # others that speak its API set no such flags
 _PORTAL = "https://discord.com/developers/applications"
 _LIST = ("claw config set channels_config.discord.allowed_users "
          "'[\"123456789012345678\"]'")
@@ -71,6 +73,10 @@ async def _intents(api: Api) -> Finding:
     flags = found.get("flags") if isinstance(found, dict) else None
     if isinstance(flags, int) and flags & _READS:
         return Finding("intents", "ok", "it may read messages")
+    if urlsplit(api.base_url).hostname != _HOST:
+        return Finding("intents", "warn", "the server does not say that it "
+                       "may read messages", "where none arrive, look whether "
+                       "the application may have their content")
     return Finding("intents", "fail", "it may not read messages: Discord "
                    "will close its connection (4014)",
                    "switch on Message Content Intent under Bot at " + _PORTAL)

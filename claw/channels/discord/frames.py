@@ -5,7 +5,7 @@ topics/opcodes-and-status-codes, API v10, read 2026-11.
 """
 
 import zlib
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -45,7 +45,7 @@ class Frame(msgspec.Struct, frozen=True):
 
     op: int
     d: Any = None
-    s: int | None = None
+    s: Annotated[int, msgspec.Meta(ge=0, le=1 << 53)] | None = None
     t: str | None = None
 
 

@@ -46,7 +46,7 @@ class Gateway:
         self._heard = heard
         self._rng = rng
         self._inflater = Inflater()
-        self._events: asyncio.Queue[Frame | ClawError] = asyncio.Queue(
+        self._events: asyncio.Queue[Frame | Exception] = asyncio.Queue(
             _MOST_WAITING)
         self._acknowledged = True
         self._why = ""
@@ -59,7 +59,7 @@ class Gateway:
         try:
             while True:
                 event = await self._events.get()
-                if isinstance(event, ClawError):
+                if isinstance(event, Exception):
                     raise event
                 yield event
         finally:
@@ -88,6 +88,8 @@ class Gateway:
                     await self._control(frame)
         except ClawError as error:
             await self._events.put(self._explain(error))
+        except Exception as error:  # else the events would never end
+            await self._events.put(error)
         finally:
             if beating is not None:
                 beating.cancel()
@@ -150,6 +152,7 @@ def _read_interval(hello: Any) -> float:
     """Seconds between two heartbeats. Raises UnavailableError."""
     found = hello.get("heartbeat_interval") if isinstance(hello, dict) \
         else None
-    if isinstance(found, bool) or not isinstance(found, int | float):
+    if isinstance(found, bool) or not isinstance(found, int | float) \
+            or found != found:
         raise UnavailableError("Discord's Hello names no heartbeat_interval")
-    return min(_LONGEST_S, max(_SHORTEST_S, found / 1000))
+    return max(_SHORTEST_S, min(_LONGEST_S * 1000, found) / 1000)

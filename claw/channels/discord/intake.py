@@ -71,7 +71,9 @@ class Intake:
                     and not self._settings.listen_to_bots) \
                 or not self._hears(message.guild_id):
             return None
-        person = Person(message.author.id, message.author.username)
+        # A webhook or a bot may have the name of anybody.
+        person = Person(message.author.id, "" if is_machine(message)
+                        else message.author.username)
         if not self.door.allows(person):
             if private and not is_machine(message):
                 await self._answer_stranger(message, person, inbox)

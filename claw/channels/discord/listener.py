@@ -39,6 +39,7 @@ from claw.channels.discord.wire import (
     is_id,
     read_message,
 )
+from claw.channels.gate import bound_wait
 from claw.core.channel import Inbox
 from claw.core.errors import (
     ClawError,
@@ -97,7 +98,7 @@ class Listener:
         `put` raises; a gateway that can't be reached is asked again."""
         self.link.begin(inbox)
         self._intake.door.open_pairing()
-        self._session.open(self._now())
+        self._session.open()
         try:
             while True:
                 try:
@@ -158,6 +159,7 @@ class Listener:
             raise UnavailableError(
                 "Discord answered /gateway/bot without an address",
                 hint="see: claw channel doctor discord")
+        self._session.begin_at(self._now())
         if not self._session.is_resumable:
             _check_starts(found.get("session_start_limit"))
             await self._pace()
@@ -356,7 +358,9 @@ def _check_starts(limit: Any) -> None:
     if not isinstance(limit, dict) or limit.get("remaining") != 0:
         return
     after = limit.get("reset_after")
-    wait_s = after / 1000 if isinstance(after, int | float) else 300.0
+    wait_s = bound_wait(after / 1000 if isinstance(after, float)
+                        else after // 1000 if isinstance(after, int)
+                        else 300)
     raise RateLimitedError(
         "Discord lets this bot begin no more sessions today",
         hint="another program with its token connects again and again? "

@@ -51,10 +51,13 @@ class Session:
         if place.account == self._account:
             self.place = place
 
-    def open(self, now: float) -> None:
-        """Begin where the last process, here or elsewhere, has stopped; a
-        bot that never listened has missed nothing before."""
+    def open(self) -> None:
+        """Begin where the last process, here or elsewhere, has stopped."""
         self._read()
+
+    def begin_at(self, now: float) -> None:
+        """A bot that never listened has missed nothing before; `now` is
+        Discord's time."""
         if not self.place.since:
             self.place.since = snowflake(now)
             self.save()

@@ -118,7 +118,10 @@ _NEEDED = ("id", "channel_id", "author")
 def read_message(raw: Any) -> Message:
     """A message, without the fields that can't be read. Raises ValueError
     for what is none of somebody's."""
-    fields = _drop_nulls(raw)
+    try:
+        fields = _drop_nulls(raw)
+    except RecursionError as error:
+        raise ValueError("a message that is nested too deeply") from error
     try:
         return msgspec.convert(fields, Message)
     except msgspec.ValidationError:
@@ -157,7 +160,7 @@ def read_json(text: str) -> Any:
 def is_id(text: Any) -> bool:
     """Whether this can be an id: a snowflake."""
     return isinstance(text, str) and 0 < len(text) <= 20 \
-        and text.isascii() and text.isdigit()
+        and text.isascii() and text.isdigit() and int(text) < 1 << 63
 
 
 def snowflake(seconds: float) -> int:

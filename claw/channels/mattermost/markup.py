@@ -22,6 +22,8 @@ _ANYWHERE = re.compile(r"[\\`*\[\]]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])"
                        r"|~(?=~)|(?<=~)~|(?<=!)(?=\[)")
 _LINE_START = re.compile(r"^([ \t]*)([#>+-])", re.M)
 _RINGS_ALL = re.compile(r"@(?=(?:all|channel|here)\b)", re.I)
+# Mattermost reads "&#64;all" as "@all", and "&lt;" as "<".
+_REFERENCE = re.compile(r"&(?=#?\w+;)", re.ASCII)
 _QUOTE = re.compile(f"{_OPEN}([^{_OPEN}{_CLOSE}]*){_CLOSE}(\n(?!\n))?")
 _BARE = re.compile(r"www\.|[a-z][a-z0-9+.-]*://", re.I)
 _NO_BREAK = "\u2060"  # word joiner: of no width
@@ -40,6 +42,7 @@ def escape(text: str) -> str:
     text = _ANYWHERE.sub(lambda sign: f"\\{sign[0]}" if sign[0] else "",
                          text)
     text = _LINE_START.sub(r"\1\\\2", text)
+    text = _REFERENCE.sub(f"&{_NO_BREAK}", text)
     return _RINGS_ALL.sub(f"@{_NO_BREAK}", text)
 
 

@@ -5,7 +5,7 @@ Source: api/v4/source/definitions.yaml of mattermost/mattermost.
 """
 
 import re
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 
@@ -13,6 +13,7 @@ from claw.core.value import Value
 from claw.text.segment import clean
 
 T = TypeVar("T")
+Millis = Annotated[int, msgspec.Meta(ge=0, le=1 << 53)]
 
 DIRECT, GROUP = "D", "G"  # types of channels; O and P are those of teams
 # The server's have 26 characters; what goes into an address has no others.
@@ -60,10 +61,10 @@ class Post(msgspec.Struct, frozen=True):
     root_id: str = ""
     message: str = ""
     type: str = ""
-    create_at: int = 0
-    update_at: int = 0
-    edit_at: int = 0
-    delete_at: int = 0
+    create_at: Millis = 0
+    update_at: Millis = 0
+    edit_at: Millis = 0
+    delete_at: Millis = 0
     props: dict[str, Any] | None = None
     file_ids: tuple[str, ...] | None = None
     metadata: Metadata | None = None
@@ -78,11 +79,6 @@ class Channel(msgspec.Struct, frozen=True):
     last_post_at: int = 0
 
 
-# What a post is reduced to when another field of it can't be read.
-_CORE = ("id", "channel_id", "user_id", "root_id", "message", "type",
-         "create_at", "edit_at", "delete_at", "file_ids")
-
-
 def is_id(value: object) -> bool:
     return isinstance(value, str) and _ID.fullmatch(value) is not None
 
@@ -94,14 +90,22 @@ def is_whole_id(text: str) -> bool:
 
 def read_post(raw: Any) -> Post | None:
     """A post as it came; None for what is none."""
-    found = _read(raw, Post) or (_read(
-        {key: raw[key] for key in _CORE if key in raw}, Post)
-        if isinstance(raw, dict) else None)
+    found = _read(raw, Post) or _read(_drop_bad(raw), Post)
     if found is None or not all(map(is_id, (
             found.id, found.channel_id, found.user_id))) \
             or not (found.root_id == "" or is_id(found.root_id)):
         return None
     return msgspec.structs.replace(found, message=clean(found.message))
+
+
+def _drop_bad(raw: Any) -> dict[str, Any]:
+    """The fields of a post that can be read."""
+    good: dict[str, Any] = {}
+    needed = {"id": "", "channel_id": ""}
+    for key in Post.__struct_fields__ if isinstance(raw, dict) else ():
+        if key in raw and _read({**needed, key: raw[key]}, Post) is not None:
+            good[key] = raw[key]
+    return good
 
 
 def read_channel(raw: Any) -> Channel | None:
@@ -117,5 +121,5 @@ def read_file(raw: Any) -> File | None:
 def _read(raw: Any, kind: type[T]) -> T | None:
     try:
         return msgspec.convert(raw, kind)
-    except (msgspec.ValidationError, RecursionError):
+    except (ValueError, RecursionError):  # also msgspec's
         return None

@@ -26,6 +26,10 @@ from claw.core.errors import RequestRefusedError
 PAGES, PAGE = 5, 200  # messages that are looked at
 
 
+class _TooManyError(Exception):
+    """More messages than are looked through."""
+
+
 class Finder:
     """Finds messages of one bot."""
 
@@ -48,11 +52,14 @@ class Finder:
                      if name in places), key=order, default=None)
         bot = await self._api.me()
         own = {bot.user_id, bot.bot_id} - {""}
-        async for message in self._messages(channel, thread, after):
-            ts = message.get("ts")
-            if isinstance(ts, str) and ts not in known \
-                    and _is_part(message, doubt.part, own):
-                return (ts,)
+        try:
+            async for message in self._messages(channel, thread, after):
+                ts = message.get("ts")
+                if isinstance(ts, str) and ts not in known \
+                        and _is_part(message, doubt.part, own):
+                    return (ts,)
+        except _TooManyError:
+            return None
         return ()
 
     async def _find_file(self, part: Part, channel: str) -> tuple[str, ...]:
@@ -64,7 +71,8 @@ class Finder:
 
     async def _messages(self, channel: str, thread: str | None,
                         after: str | None) -> Any:
-        """What stands there since `after`."""
+        """What stands there since `after`; where the thread is gone, in
+        the channel. Raises _TooManyError after so many pages."""
         method = f"conversations.{'replies' if thread else 'history'}"
         cursor = None
         for _ in range(PAGES):
@@ -76,7 +84,7 @@ class Finder:
             except RequestRefusedError as error:
                 if thread is None or "not_found" not in error.message:
                     raise
-                return
+                break  # then the part went to the channel
             messages = found.get("messages")
             for message in messages if isinstance(messages, list) else ():
                 if isinstance(message, dict):
@@ -84,6 +92,10 @@ class Finder:
             cursor = next_cursor(found)
             if cursor is None:
                 return
+        else:
+            raise _TooManyError
+        async for message in self._messages(channel, None, after):
+            yield message
 
 
 def next_cursor(found: dict[str, Any]) -> str | None:

@@ -4,6 +4,7 @@ claw calls)."""
 
 import asyncio
 import re
+import time
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -59,6 +60,7 @@ class Bot:
         self.logs = []
         self.slept = []
         self.offset = 0.0
+        self.ahead_s = 0.0  # the clock of the day
         self.workspace = tmp_path / "workspace"
         self.workspace.mkdir()
         self.files = tmp_path / "files"
@@ -84,7 +86,8 @@ class Bot:
         return DiscordChannel(DiscordSettings(**{
             "bot_token": self.platform.token, "allowed_users": ("1001",),
             "api_base_url": self.platform.api_url, **given}),
-            self.deps, sleep=self.sleep, clock=self.clock)
+            self.deps, sleep=self.sleep, clock=self.clock,
+            now=lambda: time.time() + self.ahead_s)
 
     @asynccontextmanager
     async def open(self, **given):

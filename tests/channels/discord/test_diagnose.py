@@ -33,14 +33,27 @@ def test_a_wrong_token_is_named_and_what_follows_is_skipped(bot, platform):
     assert found["intents"].status == "skip"
 
 
-def test_the_intent_that_is_off_is_named(bot, platform, monkeypatch):
+@pytest.fixture
+def no_flags(monkeypatch):
     monkeypatch.setitem(OPERATIONS, "get_my_application",
                         lambda world, call: {"id": "7", "flags": 0})
+
+
+def test_the_intent_that_is_off_is_named(bot, platform, monkeypatch,
+                                         no_flags):
+    monkeypatch.setattr("claw.channels.discord.diagnose._HOST", "127.0.0.1")
 
     found = find(bot)
 
     assert found["intents"].status == "fail"
     assert "Message Content Intent" in found["intents"].hint
+
+
+def test_a_compatible_server_without_flags_is_no_failure(bot, no_flags):
+    found = find(bot)
+
+    assert found["intents"].status == "warn"
+    assert "4014" not in found["intents"].detail
 
 
 def test_no_server_and_no_start_are_named_with_the_next_step(bot, platform):

@@ -7,6 +7,7 @@ import time
 import pytest
 
 from claw.channels.discord import frames
+from claw.channels.discord.gateway import _read_interval
 from claw.channels.discord.history import MOST_MESSAGES
 from claw.channels.discord.listener import IDENTIFY_S, LONGEST_IDENTIFY_S
 from claw.core.errors import (
@@ -55,10 +56,33 @@ def test_what_is_no_stream_is_an_error(data):
 
 @pytest.mark.parametrize("text", [
     "", "[]", "{}", "null", '{"op": "1"}', '{"op": 0, "s": "x"}',
-    "[" * 100_000])
+    '{"op": 0, "s": 99999999999999999999}', "[" * 100_000])
 def test_what_is_no_frame_is_an_error(text):
     with pytest.raises(UnavailableError):
         frames.read_frame(text)
+
+
+@pytest.mark.parametrize(("said", "seconds"), [
+    (1000, 1.0), (10 ** 400, 600.0), (-1, 0.05), (float("inf"), 600.0),
+])
+def test_an_odd_interval_of_heartbeats_is_bounded(said, seconds):
+    assert _read_interval({"heartbeat_interval": said}) == seconds
+
+
+@pytest.mark.parametrize("said", [None, "x", True, float("nan")])
+def test_no_interval_of_heartbeats_is_an_error(said):
+    with pytest.raises(UnavailableError):
+        _read_interval({"heartbeat_interval": said})
+
+
+def test_a_fault_that_nobody_foresaw_ends_the_events(bot, platform,
+                                                     monkeypatch):
+    def fail(text):
+        raise OverflowError("unforeseen")
+    monkeypatch.setattr(frames, "read_frame", fail)
+
+    with pytest.raises(OverflowError, match="unforeseen"):
+        bot.hears()
 
 
 def test_heartbeats_tell_what_is_committed_and_nothing_more(bot, platform):
@@ -322,6 +346,23 @@ def test_the_first_word_of_an_owner_is_not_missed(bot, platform):
     found = bot.hears(allowed_users=("1001", "1002"))
 
     assert [m.content for m in found] == ["hello"]
+
+
+@pytest.mark.parametrize("ahead_s", [30 * 86_400.0, -3600.0])
+def test_a_wrong_clock_hides_nothing_and_brings_nothing_old(
+        bot, platform, monkeypatch, ahead_s):
+    monkeypatch.setattr("claw.channels.discord.session._SLACK_S", 0.0)
+    bot.ahead_s = ahead_s
+    platform.post("older than the first start")
+    time.sleep(1.1)  # dates are of whole seconds
+    bot.hears()
+    platform.forget_sessions()
+    platform.post("missed")
+
+    bot.hears()
+
+    assert [text for text in bot.inbox.contents
+            if not text.startswith("the last")] == ["missed"]
 
 
 def test_a_kill_while_the_missed_is_read_loses_nothing(bot, platform):

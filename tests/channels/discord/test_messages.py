@@ -148,6 +148,19 @@ def test_the_list_is_of_ids_and_a_name_belongs_to_its_first(bot, platform):
     assert bot.logged("name.rejected")[0]["id"] == "1003"
 
 
+def test_a_webhook_and_a_bot_that_take_an_owners_name_are_not_let_in(
+        bot, platform):
+    found = bot.hears(
+        {"text": "hook", "user": "1004", "chat": "1004", "name": "bob",
+         "webhook_id": "1004"},
+        {"text": "robot", "chat": "1005", "author": {
+            "id": "1005", "username": "bob", "bot": True}},
+        {"text": "bob", "user": "1002", "chat": "1002", "name": "bob"},
+        allowed_users=("1001", "bob"), listen_to_bots=True)
+
+    assert [m.content for m in found] == ["bob"]
+
+
 def test_with_an_empty_list_nobody_is_heard_and_a_code_pairs(bot, platform):
     async def go():
         async with bot.listening(allowed_users=()):
@@ -307,7 +320,8 @@ def test_an_edit_is_a_message_anew_and_a_preview_is_none(bot, platform):
 
 @pytest.mark.parametrize("broken", [
     {"id": 5}, {"author": None}, {"author": {"id": "x"}}, {"content": 7},
-    {"channel_id": "../../x"}, {"id": "9" * 400}, {"mentions": "all"},
+    {"channel_id": "../../x"}, {"id": "9" * 400}, {"id": "9" * 20},
+    {"mentions": "all"},
     {"attachments": [{"id": []}]}, {"referenced_message": "x"},
     {"poll": {"answers": 1}, "content": ""}, {"timestamp": "never"},
     {"edited_timestamp": "+99999-01-01"}, {"sticker_items": [1]},
@@ -319,6 +333,12 @@ def test_an_event_of_any_form_stops_no_other(bot, platform, broken):
                 "id": "5", "channel_id": "1001", "author": ALICE,
                 "content": "odd", **broken})
             platform.dispatch("MESSAGE_CREATE", {})
+            deep = 0
+            for _ in range(800):
+                deep = {"fields": deep}
+            platform.dispatch("MESSAGE_CREATE", {
+                "id": "6", "channel_id": "1001", "author": ALICE,
+                "poll": deep})
             platform.dispatch("GUILD_CREATE", {"channels": 4, "roles": 9})
             platform.dispatch("INTERACTION_CREATE", {"id": 1})
             platform.dispatch("NEVER_HEARD_OF", {"d": [[[]]]})

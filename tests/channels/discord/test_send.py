@@ -17,6 +17,7 @@ from claw.core.errors import (
     UnavailableError,
 )
 from claw.core.value import replace
+from claw.net.http import Answer
 from claw.testing.fake_discord.recording import record_voice
 
 
@@ -406,6 +407,19 @@ def test_a_full_chat_holds_up_no_other(bot, platform):
 
     assert 50 < run(bot, work) <= 60
     assert platform.answers() == ["a", "c"]
+
+
+@pytest.mark.parametrize(("said", "seconds"), [
+    ("7.5", 7.5), ("1e400", 3600.0), ("-3", 0.0), ('"soon"', 5.0),
+    ("1" + "0" * 400, 3600.0), ("NaN", 3600.0), ("null", 5.0),
+    ("31536000", 3600.0)])
+def test_an_odd_wait_is_bounded(bot, said, seconds):
+    async def go():
+        async with bot.open(api_base_url="http://odd/") as channel:
+            return channel._api._refused("POST", "/channels/1/messages", (
+                Answer(429, {}, f'{{"message": "slow", "retry_after": {said}}}'
+                       .encode())))
+    assert asyncio.run(go()).retry_after_s == seconds
 
 
 def test_a_short_429_is_waited_out(bot, platform):

@@ -414,7 +414,8 @@ def test_a_full_disk_is_told_and_the_post_comes_again(bot, platform):
 
 
 @pytest.mark.parametrize("raw", [
-    None, 7, [], "post", {}, {"id": 1}, {"id": "p", "channel_id": None},
+    None, 7, [], "post", "\ud83d", {}, {"id": 1},
+    {"id": "p", "channel_id": None},
     {"id": "../x", "channel_id": "c", "user_id": "u"},
     {"id": "p", "channel_id": "c", "user_id": "u", "root_id": "a/b"},
     {"id": "p", "channel_id": "c", "user_id": ""},
@@ -427,6 +428,8 @@ def test_what_is_no_post_is_none(raw):
     {"metadata": 7}, {"props": "x"}, {"metadata": {"files": [{"id": 4}]}},
     {"file_ids": None, "metadata": {"files": None, "embeds": None}},
     {"update_at": "soon"}, {"metadata": {"embeds": [{"data": [[[[]]]]}]}},
+    {"root_id": None, "type": None, "edit_at": None, "delete_at": None},
+    {"file_ids": [None]}, {"create_at": 10 ** 30}, {"edit_at": -1},
 ])
 def test_a_post_is_read_whatever_else_is_wrong_with_it(odd):
     post = read_post({"id": "p", "channel_id": "c", "user_id": "u",

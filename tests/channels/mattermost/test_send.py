@@ -106,6 +106,8 @@ def test_an_older_server_s_limit_is_learned_and_kept(bot, platform):
     ("`a``b`", "```a``b```"),
     ("@all and @channel.", "@\u2060all and @\u2060channel."),
     ("@alice and @allan", "@alice and @allan"),
+    ("&#64;all &commat;here &x; `&lt;` a & b", "&\u2060#64;all "
+     "&\u2060commat;here &\u2060x; `&lt;` a & b"),
     ("file.txt 1.5 a.b", "file.txt 1.5 a.b"),
 ])
 def test_markdown_is_written_anew(markdown, shown):

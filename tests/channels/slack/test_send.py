@@ -328,6 +328,31 @@ def test_an_answer_in_a_thread_is_looked_for_there(bot, platform):
     assert found == (ts,)
 
 
+def test_what_went_to_the_channel_as_its_thread_is_gone_is_found(
+        bot, platform):
+    platform.say("hello", "C1")
+
+    async def work(channel):
+        message = SendMessage("done", "C1", thread_ts="1600000000.000001")
+        (part,) = channel.parts(message)
+        ts = await channel.send_part(message, part)
+        return ts, await channel.find_sent(Doubt(message, part))
+
+    ts, found = using(bot, work)
+
+    assert found == (ts,)
+
+
+def test_more_messages_than_are_looked_through_tell_nothing(
+        bot, platform, monkeypatch):
+    monkeypatch.setattr("claw.channels.slack.sent.PAGES", 1)
+    monkeypatch.setattr("claw.channels.slack.sent.PAGE", 2)
+    for number in range(4):
+        platform.say(f"talk {number}")
+
+    assert sent_and_lost(bot, platform, "reset") is None
+
+
 def test_a_server_that_keeps_no_metadata_is_asked_for_the_text(tmp_path):
     from tests.channels.slack.conftest import Bot
     with FakeSlack(keeps_metadata=False) as platform:
