@@ -125,6 +125,20 @@ def test_a_room_with_the_same_settings_goes_on(home):
     assert second["telegram"][1] is not first["telegram"][1]
 
 
+def test_a_channel_that_lets_somebody_in_is_not_started_anew(home):
+    first = open_channels(home.tree(BOT), ["telegram"], home.log, {})
+    assert first["telegram"].live.channel._intake.door._deps.remember(
+        "1001")
+    second = open_channels(load(home.places), ["telegram"], home.log, {},
+                           first)
+    third = open_channels(home.tree(BOT + 'allowed_users = []\n'),
+                          ["telegram"], home.log, {}, second)
+
+    assert second["telegram"].live is first["telegram"].live
+    assert second["telegram"].settings.allowed_users == ("1001",)
+    assert third["telegram"].live is not first["telegram"].live
+
+
 MOODY = """
 import msgspec
 from claw.core.channel import Channel
@@ -167,7 +181,7 @@ def test_a_plug_in_that_raises_at_new_settings_goes_on_with_the_old(
 def test_a_paired_sender_is_added_once_and_nothing_else_changes(home):
     home.tree("# mine\n" + BOT + 'allowed_users = ["bob"]\n')
     for _ in range(2):
-        assert remember(home.places, "telegram", home.log, "1001")
+        assert remember(home.places, "telegram", home.log, [], "1001")
 
     text = home.places.config_file.read_text()
     assert text.startswith("# mine\n")
@@ -178,7 +192,7 @@ def test_a_paired_sender_is_added_once_and_nothing_else_changes(home):
 def test_a_sender_that_can_not_be_kept_is_told(home):
     home.tree(BOT)
     home.places.config_file.write_text("no toml at all")
-    assert remember(home.places, "telegram", home.log, "1001") is False
+    assert remember(home.places, "telegram", home.log, [], "1001") is False
     assert home.events[-1][0] == "pairing.unsaved"
 
 

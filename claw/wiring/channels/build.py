@@ -43,8 +43,10 @@ def read_settings(tree: Tree, name: str) -> Any:
 
 
 def open_channel(tree: Tree, name: str, log: Log,
+                 paired: list[str] | None = None,
                  **changes: Any) -> LiveChannel:
-    """One channel with its settings. `changes` replace some of them.
+    """One channel with its settings. `changes` replace some of them, and
+    whom the channel lets in stands in `paired`.
 
     Raises ConfigError, AuthError or MissingPartError.
     """
@@ -53,17 +55,20 @@ def open_channel(tree: Tree, name: str, log: Log,
         channel: Channel = REGISTRY.build(name)
     else:
         settings = msgspec.structs.replace(settings, **changes)
-        channel = REGISTRY.build(name, settings, build_deps(tree, name, log))
+        channel = REGISTRY.build(name, settings,
+                                 build_deps(tree, name, log, paired))
     return LiveChannel(channel, ChannelOptions.of(settings))
 
 
-def build_deps(tree: Tree, name: str, log: Log) -> ChannelDeps:
-    """What a channel is given."""
+def build_deps(tree: Tree, name: str, log: Log,
+               paired: list[str] | None = None) -> ChannelDeps:
+    """What a channel is given; `paired` takes whom it lets in."""
     places = tree.places
     return ChannelDeps(
         places.workspace, places.workspace / f"{name}_files",
         log=partial(log, channel=name),
-        remember=partial(remember, places, name, log),
+        remember=partial(remember, places, name, log,
+                         [] if paired is None else paired),
         names=PeopleFile(people_path(places), log).of(name),
         marks=MarksFile(marks_path(places, name), log),
         may_send=_build_rules(tree).reaches)
@@ -81,12 +86,15 @@ def _build_rules(tree: Tree, env: Mapping[str, str] = os.environ) -> PathRules:
         home=home, config_dir=places.home.resolve())
 
 
-def remember(places: Places, name: str, log: Log, sender: str) -> bool:
-    """Put a paired sender into the channel's allow-list in config.toml."""
+def remember(places: Places, name: str, log: Log, paired: list[str],
+             sender: str) -> bool:
+    """Put a paired sender into the channel's allow-list in config.toml, and
+    into `paired` before that is seen there."""
     path = (SECTION, name, "allowed_users")
     try:
         allowed = list(load(places).get(path) or ())
         if sender not in allowed:
+            paired.append(sender)
             set_value(places, path, [*allowed, sender], validate)
     except (ClawError, OSError) as error:
         log("pairing.unsaved", channel=name, error=str(error))
@@ -133,11 +141,13 @@ def explain_setup(name: str) -> str:
 
 
 class Opened(NamedTuple):
-    """A channel that runs, by `settings`; `rejected` says why those that
-    config.toml has now are not in force."""
+    """A channel that runs, by `settings`; it let in the `paired` since it
+    has them. `rejected` says why those that config.toml has now are not in
+    force."""
 
     settings: Any
     live: LiveChannel
+    paired: list[str]
     rejected: str | None = None
 
 
@@ -175,4 +185,19 @@ def _open_or_keep(tree: Tree, name: str, log: Log,
         check_change(tree, name, old.settings, settings)
         if old.settings == settings:
             return old._replace(rejected=None)
-    return Opened(settings, open_channel(tree, name, log, **changes))
+        if _has_only_paired(old, settings):  # it needs no new start
+            return Opened(settings, old.live, old.paired)
+    paired: list[str] = []
+    return Opened(settings, open_channel(tree, name, log, paired, **changes),
+                  paired)
+
+
+def _has_only_paired(old: Opened, settings: Any) -> bool:
+    """Whether those alone are new whom the channel has let in itself; then
+    none of them is waited for any more."""
+    if not old.paired or settings != msgspec.structs.replace(
+            old.settings, allowed_users=(
+                *old.settings.allowed_users, *old.paired)):
+        return False
+    old.paired.clear()
+    return True
