@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from claw.channels.matrix.api import LOGIN_HINT
+from claw.channels.matrix.invites import read_invitation
 from claw.core.errors import AuthError, StorageError
 from claw.testing.contracts.stage import until
 from claw.testing.fake_matrix import ALICE, BOT, ROOM
@@ -221,6 +222,17 @@ def test_invitations_are_answered_by_rule(account, platform, inviter, given,
     run(work)
 
     assert membership(platform, "!new:fake") == ("join" if joins else "leave")
+
+
+def test_who_invites_is_not_told_by_unsigned_words(account, platform):
+    """The inviter's server may put any events into `invite_state`."""
+    def member(sender):
+        return {"type": "m.room.member", "state_key": BOT, "sender": sender,
+                "content": {"membership": "invite"}}
+
+    for senders in ([ALICE, MALLORY], [MALLORY, ALICE]):
+        assert read_invitation("!new:fake", {"invite_state": {
+            "events": list(map(member, senders))}}, BOT) is None
 
 
 def test_what_was_said_between_invitation_and_joining_is_heard(
