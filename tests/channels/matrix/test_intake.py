@@ -163,6 +163,7 @@ def test_a_reply_to_what_is_not_there_still_arrives(account, platform):
     ("> only a quote", "> only a quote"),
     ("words\n> later", "words\n> later"),
     ("> <@a:b> x\n\n> my own quote", "> my own quote"),
+    ("> * <@a:b> x\n\nwords", "words"), ("> mine\n\nwords", "> mine\n\nwords"),
 ])
 def test_the_fallback_of_a_reply_is_cut(body, left):
     assert strip_fallback(body) == left

@@ -54,6 +54,16 @@ def test_a_gap_is_read_down_to_a_thousand_and_said_to_be(account, platform):
     assert account.logged("gap_too_large")
 
 
+def test_after_a_gap_nobody_is_thought_to_be_there_still(account, platform):
+    """Servers that load members lazily leave out who went in the gap: he
+    would get the room's keys."""
+    rooms = account.make()._rooms
+    rooms["!r"].members = rooms["!r"].readers = {ALICE, MALLORY}
+    rooms.learn("!r", {"timeline": {"limited": True}}, [])
+
+    assert (rooms["!r"].members, rooms["!r"].readers) == (None, None)
+
+
 def test_the_token_moves_after_the_commit(account, platform):
     account.hears("one")
     account.inbox.broken = StorageError("the disk is full")
