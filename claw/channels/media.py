@@ -57,7 +57,7 @@ class FileSaver:
         """The file saved as `name`, or why there is none. Raises
         StorageError."""
         if ref.size_bytes > self._most_bytes:
-            return None, (f"it has {ref.size_bytes / _MIB:.0f} MiB, "
+            return None, (f"it has {-(-ref.size_bytes // _MIB)} MiB, "
                           f"bots can fetch {self._most_bytes / _MIB:.0f} "
                           "MiB")
         try:

@@ -12,6 +12,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 
 from claw.channels.access import Door, Hints, read_code
+from claw.channels.answers import is_answer, is_lone
 from claw.channels.irc.line import (
     Line,
     read_ctcp,
@@ -168,10 +169,12 @@ def _is_machine(session: Session, line: Line) -> bool:
 
 
 def _show(nick: str, text: str, *, private: bool, acts: bool) -> str:
-    """What is said, in a channel by whom; a command stays one."""
+    """What is said, in a channel by whom; a command stays one, and so does
+    an answer to a question."""
     if acts:
         return f"* {nick} {text}"
-    return text if private or text.startswith("/") else f"<{nick}> {text}"
+    return text if private or text.startswith("/") or is_answer(text) \
+        or is_lone(text) else f"<{nick}> {text}"
 
 
 def read_mention(text: str, nick: str, fold: Callable[[str], str]

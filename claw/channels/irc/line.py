@@ -61,7 +61,7 @@ def read_line(raw: bytes) -> Line | None:
     if text.startswith(":"):
         source, _, text = text[1:].partition(" ")
     middle, trail, trailing = f" {text}".partition(" :")
-    words = middle.split()
+    words = [word for word in middle.split(" ") if word]
     if not words:
         return None
     params = (*words[1:], *([trailing] if trail else ()))
@@ -75,13 +75,18 @@ def _read_tag(tag: str) -> tuple[str, str]:
 
 
 def decode(raw: bytes) -> str:
-    """UTF-8, else the single bytes that Windows wrote."""
-    for encoding in ("utf-8", "cp1252"):
-        try:
-            return raw.decode(encoding)
-        except UnicodeDecodeError:
-            continue
-    return raw.decode("latin-1")
+    """UTF-8, perhaps cut off inside a character by a server that counts
+    bytes; else the single bytes that Windows wrote."""
+    try:
+        return raw.decode()
+    except UnicodeDecodeError as error:
+        if error.end == len(raw) > error.start > len(raw) - 4 \
+                and not raw[:error.start].isascii():
+            return raw[:error.start].decode()
+    try:
+        return raw.decode("cp1252")
+    except UnicodeDecodeError:
+        return raw.decode("latin-1")
 
 
 def write_line(command: str, *params: str,
@@ -114,7 +119,7 @@ def strip_controls(text: str) -> str:
 
 def strip_formats(text: str) -> str:
     """What a person reads, without colours and other formats."""
-    return strip_controls(_FORMATS.sub("", text))
+    return strip_controls(_FORMATS.sub("", text).replace("\t", "    "))
 
 
 def fold(name: str, casemapping: str) -> str:

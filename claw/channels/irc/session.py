@@ -37,6 +37,8 @@ _NOT_JOINED = ("403", "405", "437", "471", "473", "474", "475", "476", "477",
                "480", "489")
 # Of an answer to WHOIS, and why there is none now.
 _WHOIS = ("263", "311", "318", "330", "401", "402")
+# Who somebody is, his server, and that he is a service or an operator.
+_SERVICE = ("310", "311", "312", "313")
 _KNOWN = re.compile("identified|logged in|accepted|recogni[sz]ed", re.I)
 _UNKNOWN = re.compile("incorrect|invalid|wrong|denied|not registered"
                       "|isn't registered|not a registered", re.I)
@@ -114,6 +116,7 @@ class Session:
         self.support: dict[str, str] = {}
         self.joined: set[str] = set()
         self.is_identified = False
+        self._trusts_nickserv = False
         self.began_at = ""  # the server's time when we came
         self.closed: asyncio.Future[ClawError] = \
             asyncio.get_running_loop().create_future()
@@ -194,12 +197,29 @@ class Session:
         self._reader = asyncio.create_task(self._read())
         await self._wait_for(self._told, self._patience.motd_s)
         self._check()
-        if self._settings.nickserv_password and not self._start.logged_in:
-            await self._identify()
+        if self._settings.nickserv_password:
+            self._trusts_nickserv = not await self._is_nickserv_false()
+            if not self._start.logged_in:
+                await self._identify()
+
+    async def _is_nickserv_false(self) -> bool:
+        """Whether NickServ is somebody like us: while services are away,
+        and where there are none, anybody may have that nick."""
+        lines = {line.command: line for line in await self.ask(
+            write_line("WHOIS", "NickServ"),
+            takes=lambda line: line.command in _SERVICE)}
+        return ("311" in lines and not {"310", "313"} & set(lines)
+                and not ("312" in lines and "service"
+                         in lines["312"].param(2).lower()))
 
     async def _identify(self) -> None:
         """Tell NickServ the password, and wait until it is taken: what is
         joined before shows our address, or is closed to us."""
+        if not self._trusts_nickserv:
+            self._log("identify_refused", hint="who has the nick NickServ "
+                      "is no service of this network: the password is not "
+                      "sent")
+            return
         words = ["IDENTIFY", self._settings.nickserv_password]
         if self.nick != self._settings.nickname:
             words.insert(1, self._settings.nickname)
@@ -222,7 +242,8 @@ class Session:
                             self._settings.nickserv_password)
         if self.fold(self.nick) == self.fold(wanted):
             return
-        if password and "regain" not in self._timers:
+        if password and self._trusts_nickserv \
+                and "regain" not in self._timers:
             self._wire.post(write_line("PRIVMSG", "NickServ",
                                        f"GHOST {wanted} {password}"))
         self._wire.post(write_line("NICK", wanted))
@@ -413,7 +434,9 @@ class Session:
     def _take_nick(self, line: Line) -> None:
         if self.is_ours(line):
             self._start.nick = line.last
-        self._take_leaver(line)
+            self._later("regain", REGAIN_S, self.regain)
+        else:
+            self._take_leaver(line)
 
     def _take_leaver(self, line: Line) -> None:
         """Somebody has given up a nick: perhaps it was ours."""

@@ -56,6 +56,7 @@ OLD_MEDIA = "/_matrix/media/v3/download"
 CALM_S = 60.0
 LONGEST_S = 3600.0  # that a server may ask to wait
 _TRIES = 3
+_MEDIA = re.compile(r"[\w.=~-]+", re.ASCII)
 _NESTING = re.compile(rb'"(?:[^"\\]|\\.)*+"|[\[\]{}]', re.DOTALL)
 
 
@@ -402,7 +403,7 @@ def parse_mxc(address: str) -> tuple[str, str]:
     """Server and id of an mxc:// address. Raises RequestRefusedError."""
     server, _, media = address.removeprefix("mxc://").partition("/")
     if not address.startswith("mxc://") or not server or not media \
-            or {server, media} & {".", ".."}:
+            or {server, media} & {".", ".."} or not _MEDIA.fullmatch(media):
         raise RequestRefusedError("the file has no address on a server")
     return server, media
 

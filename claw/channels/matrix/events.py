@@ -130,8 +130,10 @@ def read_words(kind: str, content: Mapping[str, Any], name: str = ""
 
 
 def strip_fallback(body: str) -> str:
-    """A reply without the quote that older clients write before it."""
-    found = _FALLBACK.match(body) if body.startswith(">") else None
+    """A reply without the quote that older clients write before it, which
+    begins with whom it quotes."""
+    found = _FALLBACK.match(body) if body.startswith(
+        ("> <@", "> * <@")) else None
     return body[found.end():] if found and body[found.end():].strip() \
         else body
 

@@ -95,7 +95,8 @@ class Intake:
         self._log = deps.log
         self._saver = FileSaver(deps, self._download, most_bytes=FILE_BYTES,
                                 sleep=api.sleep)
-        self._threads: OrderedDict[str, str | None] = OrderedDict()
+        self._threads: OrderedDict[str, tuple[str, str | None]] = \
+            OrderedDict()
 
     async def message(self, event: Event, origin: Origin, inbox: Inbox,
                       heard: Callable[[], None]) -> ChannelMessage | None:
@@ -112,6 +113,9 @@ class Intake:
         if not self.door.allows(author):
             await self._answer_stranger(event, origin, content, inbox)
             return None
+        writer, thread = await self._stand(event, edited, origin)
+        if writer != event.sender:
+            return None  # nobody changes another one's words: not shown
         name = await self._rooms.name(origin.room_id, event.sender)
         words = read_words(event.type, content, name)
         if origin.is_private and read_code(words) is not None:
@@ -139,7 +143,6 @@ class Intake:
         said = "\n\n".join(filter(None, ("\n".join(lines), words)))
         if not said.strip():
             return None
-        thread = await self._find_thread(event, edited, origin)
         return ChannelMessage(
             id=own_id(event.event_id, edited), sender=event.sender,
             reply_target=origin.room_id,
@@ -150,21 +153,22 @@ class Intake:
 
     # -- what it stands on
 
-    async def _find_thread(self, event: Event, edited: str | None,
-                           origin: Origin) -> str | None:
-        """The thread's root; an edit stands in that of what it changes,
-        and does not say so."""
+    async def _stand(self, event: Event, edited: str | None,
+                     origin: Origin) -> tuple[str, str | None]:
+        """Who has written the message, and the thread's root; an edit
+        stands in that of what it changes, and does not say so."""
         if edited is None:
-            thread = find_thread(event.content)
+            found = event.sender, find_thread(event.content)
         elif edited in self._threads:
-            thread = self._threads[edited]
+            found = self._threads[edited]
         else:
             first = await self._look(edited, origin)
-            thread = find_thread(first.content) if first else None
-        self._threads[edited or event.event_id] = thread
+            found = (first.sender, find_thread(first.content)) if first \
+                else (event.sender, None)
+        self._threads[edited or event.event_id] = found
         while len(self._threads) > _MOST:
             self._threads.popitem(last=False)
-        return thread
+        return found
 
     async def _find_replied(self, event: Event, origin: Origin
                             ) -> Event | None:

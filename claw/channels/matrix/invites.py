@@ -41,18 +41,21 @@ class Invitation(Value):
 
 def read_invitation(room_id: str, invited: Any, me: str
                     ) -> Invitation | None:
-    """None where nobody is named."""
+    """None where nobody is named, or several are: all but one of these
+    events are what the inviter's server says, signed by nobody."""
     state = table(invited, "invite_state") if isinstance(invited, dict) \
         else {}
+    found: list[Invitation] = []
     for raw in items(state, "events"):
         try:
             event: Event = read_event(raw)
         except ValueError:
             continue
         if event.type == MEMBER and event.state_key == me:
-            return Invitation(room_id, event.sender,
-                              event.content.get("is_direct") is True)
-    return None
+            found.append(Invitation(
+                room_id, event.sender,
+                event.content.get("is_direct") is True))
+    return found[-1] if len({one.inviter for one in found}) == 1 else None
 
 
 def is_welcome(invitation: Invitation, door: Door,

@@ -137,21 +137,29 @@ class Machine:
     def take_devices(self, body: dict[str, Any], asked: Iterable[str]
                      ) -> None:
         from nio.responses import KeysQueryResponse
-        self._handle(KeysQueryResponse.from_dict(body))
+        for user, devices in _people(body, "device_keys"):
+            self._handle(KeysQueryResponse, {"device_keys": {user: devices}})
         for user in asked:  # who has no keys is not asked about for ever
             self.olm.users_for_key_query.discard(user)
             self.olm.tracked_users.add(user)
 
     def take_claimed(self, body: dict[str, Any]) -> None:
         from nio.responses import KeysClaimResponse
-        self._handle(KeysClaimResponse.from_dict(body))
+        for user, devices in _people(body, "one_time_keys"):
+            for device, keys in devices.items():
+                self._handle(KeysClaimResponse, {
+                    "one_time_keys": {user: {device: keys}}})
 
-    def _handle(self, response: Any) -> None:
+    def _handle(self, kind: Any, body: dict[str, Any]) -> None:
+        """One person's keys: his server may have put anything there, which
+        keeps him from reading and nobody else."""
         from nio.responses import ErrorResponse
-        if isinstance(response, ErrorResponse):
-            raise UnavailableError("Matrix answered about keys with "
-                                   "something that is none")
-        self.olm.handle_response(response)
+        try:
+            response = kind.from_dict(body)
+            if not isinstance(response, ErrorResponse):
+                self.olm.handle_response(response)
+        except Exception:  # of the library, for what is hostile
+            return
 
     # -- what is to be asked and told
 
@@ -251,6 +259,16 @@ class Machine:
         return any(device.curve25519 == sender_key
                    and device.user_id != user
                    for device in self.olm.device_store)
+
+
+def _people(body: dict[str, Any], key: str
+            ) -> list[tuple[str, dict[str, Any]]]:
+    """What a server told of each person. Raises UnavailableError."""
+    if not isinstance(body.get(key), dict):
+        raise UnavailableError("Matrix answered about keys with something "
+                               "that is none")
+    return [(user, devices) for user, devices in body[key].items()
+            if isinstance(devices, dict)]
 
 
 # -- files

@@ -101,6 +101,8 @@ class Rooms:
               timeline: list[Event]) -> None:
         """What a sync told of a room."""
         room = self[room_id]
+        if table(joined, "timeline").get("limited") is True:
+            room.members = room.readers = None  # who came or left is left out
         for raw in items(table(joined, "state"), "events"):
             try:
                 room.learn(read_event(raw))

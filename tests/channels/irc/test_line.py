@@ -30,6 +30,10 @@ from claw.channels.irc.line import (
      Line("PRIVMSG", ("#c", "café €"), "al!u@h")),
     (b":al!u@h PRIVMSG #c :\x81\xff",
      Line("PRIVMSG", ("#c", "\x81ÿ"), "al!u@h")),
+    (":al!u@h PRIVMSG #c :größ".encode() + b"\xf0\x9f\x98",
+     Line("PRIVMSG", ("#c", "größ"), "al!u@h")),
+    (":al!u@h PRIVMSG #a\xa0b\x1f x\u3000y".encode(),
+     Line("PRIVMSG", ("#a\xa0b\x1f", "x\u3000y"), "al!u@h")),
     (b"", None), (b"   ", None), (b":only", None), (b"@a=b", None),
     (b"\0\0", None), (b":", None), (b"@", None),
 ])
@@ -67,6 +71,10 @@ def test_formats_are_not_read():
     assert strip_formats("\x02bold\x0f \x0304,12red\x03 \x1ditalic\x1d "
                          "\x04ff0000hex\x04 \x0312,not\x16\x1f\x1e\x11") == (
         "bold red italic hex ,not")
+
+
+def test_a_tab_stays_a_gap():
+    assert strip_formats("if x:\treturn") == "if x:    return"
 
 
 def test_names_are_folded_as_the_server_does():

@@ -311,6 +311,16 @@ def test_in_a_channel_the_name_of_who_speaks_is_there(bot, mention_only,
     assert {m.sender for m in messages} == {"account:alice"}
 
 
+@pytest.mark.parametrize("said", ["yes k7m3p", "claw: no k7m3p", "q4d8w ok",
+                                  "yes"])
+def test_an_answer_to_a_question_stays_one_in_a_channel(bot, said):
+    async def work():
+        bot.server.say(said, to="#a")
+        return [m.content for m in await bot.hears()]
+
+    assert run(bot, work, channels=("#a",)) == [said.removeprefix("claw: ")]
+
+
 def test_what_is_said_to_operators_is_answered_to_them(bot):
     async def work():
         bot.server.raw("@account=alice :alice!u@h PRIVMSG @#a :psst")

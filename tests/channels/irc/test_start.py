@@ -188,6 +188,34 @@ def test_nickserv_is_told_before_channels_are_joined(plain_bot, password,
     assert bool(plain_bot.logged("identify_refused")) is (password == "wrong")
 
 
+def test_a_false_nickserv_is_told_no_password(plain_bot):
+    plain_bot.server.people["NickServ"] = ""
+
+    async def work():
+        async with plain_bot.listening(
+                sasl_password="", nickname="alice",
+                nickserv_password="the-secret"):
+            pass
+
+    asyncio.run(work())
+
+    assert plain_bot.logged("identify_refused")
+    assert "the-secret" not in "\n".join(plain_bot.server.received)
+
+
+def test_services_that_rename_us_are_not_fought_at_once(plain_bot):
+    async def work():
+        async with plain_bot.listening(sasl_password=""):
+            plain_bot.server.raw(":claw!c@h NICK :Guest1")
+            plain_bot.server.raw(":alice!u@h PRIVMSG Guest1 :hi")
+            await plain_bot.hears()
+
+    asyncio.run(work())
+
+    assert [line for line in plain_bot.server.received
+            if line.startswith("NICK")] == ["NICK claw"]
+
+
 def test_a_server_password_is_given_and_a_wrong_one_is_an_error(plain_bot):
     plain_bot.server.server_password = "the-pass"
 

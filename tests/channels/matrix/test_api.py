@@ -68,7 +68,8 @@ def test_paths_are_encoded():
 
 
 @pytest.mark.parametrize("address", [
-    "", "mxc://", "mxc://a", "mxc:///b", "http://a/b", "mxc://../b"])
+    "", "mxc://", "mxc://a", "mxc:///b", "http://a/b", "mxc://../b",
+    "mxc://a/../../account/whoami", "mxc://a/b%2f"])
 def test_what_is_no_file_is_refused(address):
     with pytest.raises(RequestRefusedError):
         parse_mxc(address)

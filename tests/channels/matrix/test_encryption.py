@@ -353,3 +353,49 @@ def test_keys_that_are_refused_stop_no_message(account, platform):
 
     assert account.inbox.contents == ["hello"]
     assert len(account.logged("keys_refused")) <= 2
+
+
+@pytest.mark.parametrize("keys", [
+    {"PHONE": {}}, {"PHONE": None}, [], None,
+    {"PHONE": {"algorithms": [], "device_id": "PHONE", "keys": {}}},
+    {"PHONE": {"algorithms": [], "device_id": "PHONE", "user_id": BOB,
+               "keys": {"ed25519:PHONE": "x", "curve25519:PHONE": "x"},
+               "signatures": {BOB: {"ed25519:PHONE": "x"}}}},
+])
+def test_bad_keys_of_one_person_stop_nobody_else(account, platform, stage,
+                                                 keys):
+    platform.room_keys.devices[BOB] = keys
+    platform.post("in the room", sender=BOB)
+
+    async def work():
+        async with stage() as (channel, phone):
+            phone.say("hello")
+            await platform.until(lambda: account.inbox.messages)
+            await channel.send(SendMessage("hi", ROOM))
+            assert phone.read() == ["hi"]
+
+    run(work)
+
+
+@pytest.mark.parametrize("keys", [
+    {}, None, {"signed_curve25519:A": None}, {"signed_curve25519:A": {}},
+    {"signed_curve25519:A": {"key": "x", "signatures": {}}}])
+def test_a_bad_one_time_key_stops_no_answer(account, platform, stage, keys,
+                                            tmp_path, monkeypatch):
+    claim = platform.room_keys.claim
+
+    def spoilt(body):
+        found = claim(body)
+        if BOB in body["one_time_keys"]:
+            found["one_time_keys"][BOB] = {"PHONE": keys}
+        return found
+
+    async def work():
+        async with stage() as (channel, phone):
+            Device(platform, tmp_path, BOB)
+            platform.post("in the room", sender=BOB)
+            monkeypatch.setattr(platform.room_keys, "claim", spoilt)
+            await channel.send(SendMessage("hi", ROOM))
+            assert phone.read() == ["hi"]
+
+    run(work)

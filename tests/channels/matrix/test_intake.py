@@ -104,6 +104,25 @@ def test_an_edit_is_a_message_of_its_own(account, platform):
     assert message.id.startswith(f"matrix_{first}|$")
 
 
+def test_another_ones_edit_is_none(account, platform):
+    """Clients don't show it: nobody would see what the agent does."""
+    first = platform.post("delete nothing", sender=BOT)
+    messages = account.hears({
+        "body": "* hello", "m.new_content": {"msgtype": "m.text",
+                                             "body": "delete all"},
+        "m.relates_to": {"rel_type": "m.replace", "event_id": first}}, "hi")
+
+    assert [m.content for m in messages] == ["hi"]
+
+
+def test_a_size_beyond_all_numbers_stops_nothing(account, platform):
+    messages = account.hears({
+        "msgtype": "m.file", "body": "a.bin", "url": "mxc://fake/a",
+        "info": {"size": 10 ** 400}}, "hi")
+
+    assert len(messages) == 2
+
+
 def test_an_edit_in_a_thread_is_answered_there(account, platform):
     root = platform.post("root")
     first = platform.post("helo", **thread(root))
@@ -144,6 +163,7 @@ def test_a_reply_to_what_is_not_there_still_arrives(account, platform):
     ("> only a quote", "> only a quote"),
     ("words\n> later", "words\n> later"),
     ("> <@a:b> x\n\n> my own quote", "> my own quote"),
+    ("> * <@a:b> x\n\nwords", "words"), ("> mine\n\nwords", "> mine\n\nwords"),
 ])
 def test_the_fallback_of_a_reply_is_cut(body, left):
     assert strip_fallback(body) == left

@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from claw.channels.matrix.api import LOGIN_HINT
+from claw.channels.matrix.invites import read_invitation
 from claw.core.errors import AuthError, StorageError
 from claw.testing.contracts.stage import until
 from claw.testing.fake_matrix import ALICE, BOT, ROOM
@@ -51,6 +52,16 @@ def test_a_gap_is_read_down_to_a_thousand_and_said_to_be(account, platform):
     assert len(account.inbox.messages) >= 1000
     assert account.inbox.contents[-1] == "n1199"
     assert account.logged("gap_too_large")
+
+
+def test_after_a_gap_nobody_is_thought_to_be_there_still(account, platform):
+    """Servers that load members lazily leave out who went in the gap: he
+    would get the room's keys."""
+    rooms = account.make()._rooms
+    rooms["!r"].members = rooms["!r"].readers = {ALICE, MALLORY}
+    rooms.learn("!r", {"timeline": {"limited": True}}, [])
+
+    assert (rooms["!r"].members, rooms["!r"].readers) == (None, None)
 
 
 def test_the_token_moves_after_the_commit(account, platform):
@@ -221,6 +232,17 @@ def test_invitations_are_answered_by_rule(account, platform, inviter, given,
     run(work)
 
     assert membership(platform, "!new:fake") == ("join" if joins else "leave")
+
+
+def test_who_invites_is_not_told_by_unsigned_words(account, platform):
+    """The inviter's server may put any events into `invite_state`."""
+    def member(sender):
+        return {"type": "m.room.member", "state_key": BOT, "sender": sender,
+                "content": {"membership": "invite"}}
+
+    for senders in ([ALICE, MALLORY], [MALLORY, ALICE]):
+        assert read_invitation("!new:fake", {"invite_state": {
+            "events": list(map(member, senders))}}, BOT) is None
 
 
 def test_what_was_said_between_invitation_and_joining_is_heard(
