@@ -52,6 +52,8 @@ agent: excluded_tools offered_tools receipts
 web_fetch: allowed_private_hosts
 browser: allowed_private_hosts timeout_secs
 pushover: token user_key
+gateway: enabled public_url allowed_hosts rate_limit_per_minute
+gateway: request_timeout_secs
 mcp.servers.*: network folders readable reads private
 media_pipeline: enabled transcribe_audio describe_images summarize_video
 transcription: command

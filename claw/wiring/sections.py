@@ -58,6 +58,7 @@ SECTIONS: dict[str, str | None] = {
     "transcription": "claw.speech.settings:TranscriptionSettings",
     "media_pipeline": "claw.runtime.settings:MediaSettings",
     "link_enricher": "claw.runtime.settings:LinkEnricherSettings",
+    "gateway": "claw.gateway.settings:GatewaySettings",
     "heartbeat": "claw.runtime.settings:HeartbeatSettings",
     "tts": "claw.speech.settings:TtsSettings",
     "mcp": "claw.tools.mcp.settings:McpSettings",

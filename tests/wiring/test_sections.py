@@ -75,7 +75,7 @@ def test_kinds(dotted, kind):
 
 
 def test_kind_of_what_no_room_reads():
-    assert kind_at(("gateway", "port")) is None
+    assert kind_at(("scheduler", "max_tasks")) is None
     assert kind_at(("memory", "bakend")) is None
 
 
@@ -86,7 +86,7 @@ def test_kind_of_what_no_room_reads():
     ("autonomy.level", "supervised"),
     ("agent.thinking.default_level", "medium"),
     ("api_key", None),
-    ("gateway.port", NOTHING),
+    ("scheduler.max_tasks", NOTHING),
     ("memory.bakend", NOTHING),
 ])
 def test_defaults(dotted, value):
