@@ -25,6 +25,7 @@ from claw.core.value import Value
 from claw.providers.catalog.aliases import resolve_model
 from claw.providers.catalog.models import FILE, load_models
 from claw.providers.catalog.vendors import display_name
+from claw.security.settings import NarrowerSettings
 from claw.storage.log.entry import Start
 from claw.storage.log.writer import LogWriter
 from claw.storage.sessions import SessionStore
@@ -116,8 +117,10 @@ class ChatSession:
     async def say(self, message: str, on_event: OnEvent, *,
                   passages: Sequence[Passage] = (),
                   question: str | None = None, live_text: bool = False,
-                  cancel: asyncio.Event | None = None) -> TurnResult:
-        """One turn. Raises what Agent.turn raises."""
+                  cancel: asyncio.Event | None = None,
+                  policy: NarrowerSettings | None = None) -> TurnResult:
+        """One turn; `policy` narrows what it may do. Raises what Agent.turn
+        raises."""
         await self._begin_session()
         own = message if question is None else question
         if MARK in own:
@@ -125,6 +128,7 @@ class ChatSession:
             message = message.replace(own, kept, 1)
             question = None if question is None else kept
         context = build_owners_turn("agent", self.session, cancel)
+        context.policy = policy
         self._begin(context, question or message, message, passages)
         try:
             self.last = await self.agent.turn(

@@ -1,0 +1,71 @@
+"""What the editor's conversations stand on; wiring builds it.
+
+`Chats` stands for this installation, `Chat` is one conversation that is
+open (wiring/chat.py's ChatSession).
+"""
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import Protocol
+
+from claw.agent.rounds.events import OnEvent
+from claw.agent.rounds.outcome import TurnResult
+from claw.core.provider import Passage
+from claw.core.turn import Approves
+from claw.gateway.acp.updates import SpokenMessage
+from claw.providers.catalog.choice import Choice
+from claw.security.policy import SecurityPolicy
+from claw.security.redact.redactor import Redactor
+from claw.security.settings import Level, NarrowerSettings
+
+
+class Chat(Protocol):
+    """One conversation with the agent, kept as it goes."""
+
+    choice: Choice
+
+    @property
+    def model(self) -> str: ...
+
+    async def say(self, message: str, on_event: OnEvent, *,
+                  passages: Sequence[Passage] = (),
+                  question: str | None = None, live_text: bool = False,
+                  cancel: asyncio.Event | None = None,
+                  policy: NarrowerSettings | None = None) -> TurnResult:
+        """One turn. Raises what Agent.turn raises."""
+
+    def new(self) -> None: ...
+
+    def use_model(self, name: str) -> None: ...
+
+    async def models(self) -> list[str]: ...
+
+
+class Chats(Protocol):
+    """Where conversations come from. `level` is autonomy.level, `policy`
+    what their files are opened by."""
+
+    redactor: Redactor
+
+    @property
+    def level(self) -> Level: ...
+
+    @property
+    def policy(self) -> SecurityPolicy: ...
+
+    @property
+    def needs_sandbox(self) -> bool:
+        """Whether documents are read in a whole sandbox or not at all."""
+
+    def sees_images(self) -> bool:
+        """Whether the model that is set up takes images."""
+
+    def read_history(self, name: str) -> list[SpokenMessage]:
+        """What was said in a kept conversation. Blocks; raises
+        NotFoundError, and DeniedError for one of a channel."""
+
+    def open(self, name: str, system: str, approver: Approves
+             ) -> AbstractAsyncContextManager[Chat]:
+        """The conversation of that name, kept or new; `system` stands
+        before the system prompt. Raises what open_chat raises."""

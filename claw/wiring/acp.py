@@ -1,0 +1,82 @@
+"""Settings -> what the conversations of an editor stand on (claw acp).
+
+The settings are read anew for each conversation, so that a change counts
+from the next one on.
+"""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from functools import cached_property
+
+from claw.agent.settings import MultimodalSettings
+from claw.config.places import Places
+from claw.config.tree import Tree, load
+from claw.core.errors import DeniedError
+from claw.core.turn import Approves
+from claw.core.value import replace
+from claw.gateway.acp.chats import Chat
+from claw.gateway.acp.updates import SpokenMessage
+from claw.security.policy import SecurityPolicy
+from claw.security.redact.redactor import Redactor
+from claw.security.settings import AutonomySettings, Level, SandboxSettings
+from claw.wiring.chat import ChatOptions, open_chat
+from claw.wiring.models.providers import build_providers
+from claw.wiring.workspace.secrets import build_redactor
+from claw.wiring.workspace.sessions import open_sessions, read_messages
+
+
+class EditorChats:
+    """gateway.acp.chats.Chats. `options` are what the command line asks
+    for."""
+
+    def __init__(self, places: Places, options: ChatOptions) -> None:
+        self._places = places
+        self._options = options
+        self._tree: Tree = load(places)
+        self.redactor: Redactor = build_redactor(self._tree)
+
+    @cached_property
+    def level(self) -> Level:
+        return self._tree.decode("autonomy", AutonomySettings).level
+
+    @cached_property
+    def policy(self) -> SecurityPolicy:
+        from claw.wiring.tools.build import build_policy
+        return build_policy(self._tree)
+
+    @property
+    def needs_sandbox(self) -> bool:
+        return self._tree.decode("security.sandbox", SandboxSettings
+                                 ).effective_mode() == "required"
+
+    def sees_images(self) -> bool:
+        """By the vendor's word, since no server is asked for it; a model of
+        its that sees none says so when it is shown one."""
+        providers = build_providers(self._tree)
+        choice = providers.choose(self._options.provider,
+                                  self._options.model)
+        return providers.vendor(choice.provider_name).vision or bool(
+            self._tree.decode("multimodal", MultimodalSettings
+                              ).vision_provider)
+
+    def read_history(self, name: str) -> list[SpokenMessage]:
+        session = open_sessions(self._places).read(name)
+        if any("turn" in record for record in session.records):
+            raise DeniedError("that is the conversation of a channel, which "
+                              "only its people go on with")
+        return list(read_messages(session))
+
+    @asynccontextmanager
+    async def open(self, name: str, system: str, approver: Approves
+                   ) -> AsyncIterator[Chat]:
+        async with open_chat(load(self._places), replace(
+                self._options, session=name, approver=approver,
+                system=system)) as chat:
+            yield chat
+
+
+def build_chats(places: Places, *, provider: str | None, model: str | None,
+                notify: Callable[[str], None]) -> EditorChats:
+    """Raises ConfigError for settings that can't be read."""
+    return EditorChats(places, ChatOptions(provider, model, None, None,
+                                           notify=notify))
