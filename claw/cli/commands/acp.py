@@ -1,6 +1,7 @@
 """claw acp: the agent in an editor."""
 
 import asyncio
+import sys
 
 import typer
 
@@ -30,6 +31,9 @@ def acp(context: typer.Context, provider: ProviderOption = None,
     run = Invocation.of(context)
     places = run.use_workspace()
     require_trust(places)
+    if sys.stdin.isatty():
+        run.out.note("an editor starts this command and speaks JSON to it; "
+                     "to talk here: claw agent")
     chats = build_chats(places, provider=provider, model=model,
                         notify=run.out.note)
     asyncio.run(serve(chats, run.out.note))

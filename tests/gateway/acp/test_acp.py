@@ -23,6 +23,14 @@ def run(work):
     return asyncio.run(asyncio.wait_for(work, 50))
 
 
+async def until(is_there):
+    for _ in range(1_000):
+        if is_there():
+            return
+        await asyncio.sleep(0.02)
+    raise TimeoutError
+
+
 def last_message(server):
     return server.chats[-1].body["messages"][-1]["content"]
 
@@ -255,8 +263,7 @@ def test_cancel_ends_an_answer_at_once(edit):
         async with edit(server) as editing:
             session = await editing.new()
             turn = asyncio.ensure_future(editing.say(session, "hello"))
-            while not server.chats:
-                await asyncio.sleep(0.02)
+            await until(lambda: server.chats)
             started = time.monotonic()
             await editing.agent.cancel(session_id=session)
             stop = await turn
@@ -282,8 +289,7 @@ def test_cancel_stops_a_running_tool_and_an_open_question(edit, home):
                                 for one in editor.of("tool_call")),
                     lambda: editor.asked):
                 turn = asyncio.ensure_future(editing.say(session, "wait"))
-                while not is_there():
-                    await asyncio.sleep(0.02)
+                await until(is_there)
                 await editing.agent.cancel(session_id=session)
                 stops.append(await asyncio.wait_for(turn, 5))
             return stops, editor
@@ -303,8 +309,7 @@ def test_a_second_prompt_is_refused_and_another_session_runs(edit):
         async with edit(server) as editing:
             one, two = await editing.new(), await editing.new()
             turn = asyncio.ensure_future(editing.say(one, "slowly"))
-            while not server.chats:
-                await asyncio.sleep(0.02)
+            await until(lambda: server.chats)
             with pytest.raises(acp.RequestError, match="still running"):
                 await editing.say(one, "me too")
             beside = await editing.say(two, "quickly")
@@ -470,3 +475,59 @@ def test_secrets_are_taken_out_of_what_the_editor_is_sent(edit):
 
     assert key not in editor.text
     assert "keep it." in editor.text
+
+
+def test_a_call_within_another_is_asked_about_as_that_one(edit, home):
+    config = """[agents.helper]
+agentic = true
+provider = "custom:{url}"
+model = "m"
+allowed_tools = ["file_write"]
+"""
+
+    async def talk(server):
+        async with edit(server, Editor(lambda _: "yes"),
+                        config=config.format(url=server.url)) as editing:
+            await editing.say(await editing.new(), "go")
+            return editing.editor
+    with FakeOpenAI([tool_call("delegate", agent="helper", prompt="do it"),
+                     tool_call("file_write", path="n.txt", content="x"),
+                     "inner", "outer"]) as server:
+        editor = run(talk(server))
+
+    outer, inner = (call for call, _ in editor.asked)
+    assert inner.title == "file_write: path: n.txt"
+    assert inner.tool_call_id == outer.tool_call_id
+    assert len(editor.of("tool_call")) == 1
+    assert editor.of("tool_call_update")[-1].status == "completed"
+    assert (home / "workspace" / "n.txt").exists()
+
+
+def test_settings_that_were_wrong_are_read_again_with_the_next_prompt(
+        edit, home):
+    async def talk(server):
+        async with edit(server) as editing:
+            session = await editing.new()
+            good = (home / "config.toml").read_text()
+            (home / "config.toml").write_text("[agent\n")
+            with pytest.raises(acp.RequestError, match=r"config\.toml"):
+                await editing.say(session, "hello")
+            (home / "config.toml").write_text(good)
+            return await editing.say(session, "hello")
+    with FakeOpenAI(["ok"]) as server:
+        assert run(talk(server)) == "end_turn"
+
+
+def test_without_a_model_the_answer_is_what_memory_has(edit, claw,
+                                                      write_config):
+    async def talk():
+        async with edit() as editing:
+            await editing.say(await editing.new(), "What does Mina like?")
+            return editing.editor
+    write_config("")
+    claw("memory", "store", "mina", "Mina likes green tea.")
+
+    text = run(talk()).text
+
+    assert "no model is configured" in text
+    assert "Mina likes green tea." in text
