@@ -4,7 +4,7 @@ The settings are read anew for each conversation, so that a change counts
 from the next one on.
 """
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from functools import cached_property
 
@@ -14,15 +14,20 @@ from claw.config.tree import Tree, load
 from claw.core.errors import DeniedError
 from claw.core.turn import Approves
 from claw.core.value import replace
-from claw.gateway.acp.chats import Chat
+from claw.gateway.acp.chats import Chat, Kept
 from claw.gateway.acp.updates import SpokenMessage
 from claw.security.policy import SecurityPolicy
 from claw.security.redact.redactor import Redactor
 from claw.security.settings import AutonomySettings, Level, SandboxSettings
+from claw.storage.marks import MarksFile
 from claw.wiring.chat import ChatOptions, open_chat
 from claw.wiring.models.providers import build_providers
 from claw.wiring.workspace.secrets import build_redactor
-from claw.wiring.workspace.sessions import open_sessions, read_messages
+from claw.wiring.workspace.sessions import (
+    open_sessions,
+    read_messages,
+    read_title,
+)
 
 
 class EditorChats:
@@ -33,6 +38,9 @@ class EditorChats:
         self._places = places
         self._options = options
         self._tree: Tree = load(places)
+        # session -> the folder that was open in its editor
+        self._folders = MarksFile(
+            places.workspace / "state" / "editor_folders.json")
         self.redactor: Redactor = build_redactor(self._tree)
 
     @cached_property
@@ -66,9 +74,17 @@ class EditorChats:
                               "only its people go on with")
         return list(read_messages(session))
 
+    def list_kept(self) -> Iterator[Kept]:
+        store = open_sessions(self._places)
+        for one in store.list():
+            if (cwd := self._folders.get(one.key)) is not None:
+                yield Kept(one.key, cwd, read_title(store, one.key),
+                           one.updated_at)
+
     @asynccontextmanager
-    async def open(self, name: str, system: str, approver: Approves
-                   ) -> AsyncIterator[Chat]:
+    async def open(self, name: str, cwd: str, system: str,
+                   approver: Approves) -> AsyncIterator[Chat]:
+        self._folders.set(name, cwd)
         async with open_chat(load(self._places), replace(
                 self._options, session=name, approver=approver,
                 system=system)) as chat:

@@ -5,7 +5,7 @@ open (wiring/chat.py's ChatSession).
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
@@ -13,6 +13,7 @@ from claw.agent.rounds.events import OnEvent
 from claw.agent.rounds.outcome import TurnResult
 from claw.core.provider import Passage
 from claw.core.turn import Approves
+from claw.core.value import Value
 from claw.gateway.acp.updates import SpokenMessage
 from claw.providers.catalog.choice import Choice
 from claw.security.policy import SecurityPolicy
@@ -42,6 +43,16 @@ class Chat(Protocol):
     async def models(self) -> list[str]: ...
 
 
+class Kept(Value):
+    """A conversation that was kept: its id, the folder that was open in the
+    editor, its title ("" where it says nothing), RFC 3339 in UTC."""
+
+    name: str
+    cwd: str
+    title: str
+    updated_at: str
+
+
 class Chats(Protocol):
     """Where conversations come from. `level` is autonomy.level, `policy`
     what their files are opened by."""
@@ -65,7 +76,11 @@ class Chats(Protocol):
         """What was said in a kept conversation. Blocks; raises
         NotFoundError, and DeniedError for one of a channel."""
 
-    def open(self, name: str, system: str, approver: Approves
+    def list_kept(self) -> Iterable[Kept]:
+        """The conversations of editors, the one written last first.
+        Blocks."""
+
+    def open(self, name: str, cwd: str, system: str, approver: Approves
              ) -> AbstractAsyncContextManager[Chat]:
         """The conversation of that name, kept or new; `system` stands
         before the system prompt. Raises what open_chat raises."""

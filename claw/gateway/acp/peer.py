@@ -8,7 +8,7 @@ import asyncio
 import itertools
 import json
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import msgspec
 
@@ -25,6 +25,7 @@ from claw.gateway.acp.wire import Envelope, RpcError
 # What takes the params, and the struct that they are.
 Handler: TypeAlias = Callable[[Any], Awaitable[dict[str, Any] | None]]
 Methods: TypeAlias = Mapping[str, tuple[type[msgspec.Struct], Handler]]
+S = TypeVar("S", bound=msgspec.Struct)
 _Id: TypeAlias = int | str | None
 
 
@@ -33,12 +34,14 @@ class Peer:
 
     def __init__(self, methods: Methods, write: Callable[[bytes], None],
                  note: Callable[[str], None]) -> None:
-        self._methods = methods
+        self._methods: Methods = {**methods, "$/cancel_request": (
+            wire.CancelRequest, self._cancel)}
         self._write = write
         self._note = note
         self._numbers = itertools.count(1)
         self._asked: dict[int, asyncio.Future[msgspec.Raw]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
+        self._serving: dict[int | str, asyncio.Task[None]] = {}
 
     def take(self, line: Line) -> None:
         """A line has come."""
@@ -92,6 +95,15 @@ class Peer:
         task = asyncio.ensure_future(self._serve(message))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        if isinstance(number := message.id, int | str):
+            self._serving[number] = task
+            task.add_done_callback(
+                lambda _: self._serving.pop(number, None))
+
+    async def _cancel(self, params: wire.CancelRequest) -> None:
+        """The editor has lost interest in an answer."""
+        if (task := self._serving.get(params.request_id)) is not None:
+            task.cancel()
 
     def _take_answer(self, message: Envelope) -> None:
         """What the editor says to a request; one that nobody waits for any
@@ -116,17 +128,15 @@ class Peer:
             reply: dict[str, Any] = {"result": result}
         except RpcError as error:
             reply = {"error": error.to_json()}
+        except asyncio.CancelledError:
+            reply = {"error": {"code": wire.REQUEST_CANCELLED,
+                               "message": "the request was cancelled"}}
         if message.id is not msgspec.UNSET:
             self._send({"id": message.id, **reply})
 
     async def _call(self, message: Envelope) -> dict[str, Any] | None:
         struct, handle = self._find(str(message.method))
-        try:
-            params = msgspec.json.decode(message.params, type=struct)
-        except (msgspec.MsgspecError, RecursionError,
-                UnicodeDecodeError) as error:
-            raise RpcError(wire.INVALID_PARAMS,
-                           f"{message.method}: {error}") from error
+        params = _decode(message, struct)
         try:
             return await handle(params)
         except ClawError as error:
@@ -158,6 +168,16 @@ class Peer:
             line = json.dumps(message, ensure_ascii=False).encode(
                 "utf-8", "replace")
         self._write(line)
+
+
+def _decode(message: Envelope, struct: type[S]) -> S:
+    """The params of a message. Raises RpcError."""
+    try:
+        return msgspec.json.decode(message.params, type=struct)
+    except (msgspec.MsgspecError, RecursionError,
+            UnicodeDecodeError) as error:
+        raise RpcError(wire.INVALID_PARAMS,
+                       f"{message.method}: {error}") from error
 
 
 def translate(error: ClawError) -> RpcError:

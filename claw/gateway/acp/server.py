@@ -1,6 +1,7 @@
 """The methods of the protocol, over one connection."""
 
 import asyncio
+import itertools
 import os
 import signal
 import uuid
@@ -19,6 +20,7 @@ from claw.version import __version__
 
 # How long turns that were cut off have to end.
 _END_S = 10.0
+_PAGE = 50  # sessions of a list
 
 
 class Server:
@@ -38,6 +40,7 @@ class Server:
             "session/new": (wire.NewSession, self._new),
             "session/load": (wire.LoadSession, self._load),
             "session/resume": (wire.ResumeSession, self._resume),
+            "session/list": (wire.ListSessions, self._list),
             "session/close": (wire.OfSession, self._close),
             "session/prompt": (wire.Prompt, self._prompt),
             "session/cancel": (wire.OfSession, self._cancel),
@@ -65,7 +68,8 @@ class Server:
                     "image": await asyncio.to_thread(self._chats.sees_images),
                     "audio": False, "embeddedContext": True},
                 "mcpCapabilities": {"http": False, "sse": False},
-                "sessionCapabilities": {"resume": {}, "close": {}}},
+                "sessionCapabilities": {"list": {}, "resume": {},
+                                        "close": {}}},
             "authMethods": []}
 
     async def _authenticate(self, params: wire.Authenticate) -> None:
@@ -74,8 +78,8 @@ class Server:
 
     async def _new(self, params: wire.NewSession) -> dict[str, Any]:
         name = f"acp-{uuid.uuid4().hex[:12]}"
-        return {"sessionId": name,
-                **self._add(name, params.cwd, params.mcp_servers)}
+        return {"sessionId": name, **self._add(
+            name, params.cwd, params.mcp_servers, has_title=False)}
 
     async def _load(self, params: wire.LoadSession) -> dict[str, Any]:
         found, modes = await self._reopen(params)
@@ -92,16 +96,17 @@ class Server:
         found = await asyncio.to_thread(self._chats.read_history, name)
         if (open_now := self._sessions.pop(name, None)) is not None:
             await open_now.close()
-        return found, self._add(name, params.cwd, params.mcp_servers)
+        return found, self._add(name, params.cwd, params.mcp_servers,
+                                has_title=True)
 
-    def _add(self, name: str, cwd: str, servers: list[wire.McpServer]
-             ) -> dict[str, Any]:
+    def _add(self, name: str, cwd: str, servers: list[wire.McpServer], *,
+             has_title: bool) -> dict[str, Any]:
         """Raises UsageError for a folder that is no absolute path."""
         if not os.path.isabs(cwd):
             raise UsageError("cwd is no absolute path")
         session = self._sessions[name] = EditorSession(
             name, cwd, [one.name for one in servers], self._chats, self.peer,
-            self._note)
+            self._note, has_title=has_title)
         # Behind the answer, which names the session to the editor.
         asyncio.get_running_loop().call_later(0, session.announce_commands)
         return {"modes": session.describe_modes()}
@@ -113,6 +118,26 @@ class Server:
             raise NotFoundError(f"there is no open session {name[:100]!r}",
                                 hint="session/new or session/load opens one"
                                 ) from None
+
+    async def _list(self, params: wire.ListSessions) -> dict[str, Any]:
+        """A page of the kept sessions. Raises UsageError for a cursor that
+        is none of ours."""
+        cursor = params.cursor or "0"
+        if not (cursor.isascii() and cursor.isdecimal() and len(cursor) < 9):
+            raise UsageError("no such cursor")
+        return await asyncio.to_thread(self._read_page, params.cwd,
+                                       int(cursor))
+
+    def _read_page(self, cwd: str | None, first: int) -> dict[str, Any]:
+        rows = (one for one in self._chats.list_kept()
+                if cwd in (None, one.cwd))
+        found: dict[str, Any] = {"sessions": [
+            {"sessionId": one.name, "cwd": one.cwd, "title": one.title or None,
+             "updatedAt": one.updated_at}
+            for one in itertools.islice(rows, first, first + _PAGE)]}
+        if next(rows, None) is not None:
+            found["nextCursor"] = str(first + _PAGE)
+        return found
 
     async def _close(self, params: wire.OfSession) -> dict[str, Any]:
         await self._find(params.session_id).close()

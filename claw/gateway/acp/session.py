@@ -25,6 +25,7 @@ from claw.gateway.acp.updates import Updates
 from claw.gateway.acp.wire import Block, RpcError
 from claw.security.settings import Level, NarrowerSettings
 from claw.security.visible import visible
+from claw.text.titles import make_title
 
 OFFLINE = "offline"
 _MODELS_SHOWN = 40
@@ -50,8 +51,8 @@ class EditorSession:
     editor would have started."""
 
     def __init__(self, name: str, cwd: str, servers: Sequence[str],
-                 chats: Chats, peer: Peer, note: Callable[[str], None]
-                 ) -> None:
+                 chats: Chats, peer: Peer, note: Callable[[str], None], *,
+                 has_title: bool) -> None:
         self._name = name
         self._cwd = cwd
         self._servers = servers
@@ -69,6 +70,7 @@ class EditorSession:
         self._cancel = asyncio.Event()
         self._turn = asyncio.Lock()
         self._is_greeted = False
+        self._has_title = has_title
 
     def describe_modes(self) -> dict[str, Any]:
         """The levels that may be chosen, and the one that holds."""
@@ -141,7 +143,9 @@ class EditorSession:
             return "end_turn"
         for remark in message.remarks:
             self.updates.remark(remark)
-        return self._end(await self._say(chat, message, cancel))
+        result = await self._say(chat, message, cancel)
+        self._announce_title(message.question)
+        return self._end(result)
 
     async def _say(self, chat: Chat, message: Message, cancel: asyncio.Event
                    ) -> TurnResult:
@@ -159,13 +163,21 @@ class EditorSession:
         return "max_tokens" if result.finish_reason == "length" \
             else "end_turn"
 
+    def _announce_title(self, question: str) -> None:
+        """A conversation is called after its first question."""
+        if not self._has_title and (title := make_title(question)):
+            self._has_title = True
+            self.updates.put({"sessionUpdate": "session_info_update",
+                              "title": title})
+
     async def _open(self) -> Chat:
         """The conversation, opened once; a prompt that is cancelled
         meanwhile leaves it to the next one."""
         if self._opening is None:
             self._opening = asyncio.ensure_future(
                 self._stack.enter_async_context(self._chats.open(
-                    self._name, self._describe_folder(), self._approver)))
+                    self._name, self._cwd, self._describe_folder(),
+                    self._approver)))
             self._opening.add_done_callback(_look_at)
         try:
             return await asyncio.shield(self._opening)

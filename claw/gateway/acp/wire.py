@@ -18,6 +18,7 @@ METHOD_NOT_FOUND = -32601
 INVALID_PARAMS = -32602
 INTERNAL_ERROR = -32603
 RESOURCE_NOT_FOUND = -32002
+REQUEST_CANCELLED = -32800
 
 _NULL = msgspec.Raw(b"null")
 
@@ -53,6 +54,10 @@ class RpcError(Exception):
         return found if self.data is None else {**found, "data": self.data}
 
 
+class CancelRequest(Wire, frozen=True):
+    request_id: int | str
+
+
 class Initialize(Wire, frozen=True):
     protocol_version: int
 
@@ -78,6 +83,13 @@ class ResumeSession(Wire, frozen=True):
 
 class LoadSession(ResumeSession, frozen=True):
     """The same, and what was said is shown."""
+
+
+class ListSessions(Wire, frozen=True):
+    """`cursor` is what the answer before gave as nextCursor."""
+
+    cwd: str | None = None
+    cursor: str | None = None
 
 
 class OfSession(Wire, frozen=True):

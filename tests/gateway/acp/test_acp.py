@@ -258,6 +258,26 @@ def test_read_only_is_a_mode_and_no_mode_gives_more(edit, home):
     assert "read-only" in server.chats[1].body["messages"][-1]["content"]
 
 
+@pytest.mark.parametrize(("mode", "asked"), [
+    ("full", 0), ("supervised", 1)])
+def test_who_runs_unasked_can_be_supervised_in_the_editor(
+        edit, home, mode, asked):
+    async def talk(server):
+        async with edit(server, Editor(lambda _: "yes"),
+                        config='[autonomy]\nlevel = "full"\n') as editing:
+            session = await editing.new()
+            await editing.agent.set_session_mode(session_id=session,
+                                                 mode_id=mode)
+            await editing.say(session, "make it")
+            return editing.editor
+    with FakeOpenAI([tool_call("file_write", path="a", content="x"),
+                     "ok"]) as server:
+        editor = run(talk(server))
+
+    assert len(editor.asked) == asked
+    assert (home / "workspace" / "a").exists()
+
+
 def test_cancel_ends_an_answer_at_once(edit):
     async def talk(server):
         async with edit(server) as editing:
@@ -531,3 +551,52 @@ def test_without_a_model_the_answer_is_what_memory_has(edit, claw,
 
     assert "no model is configured" in text
     assert "Mina likes green tea." in text
+
+
+def test_kept_sessions_are_listed_with_folder_and_title(edit, tmp_path):
+    async def talk(server):
+        async with edit(server) as editing:
+            first = await editing.new()
+            await editing.say(first, "Which tea does Mina like?")
+            editing.cwd = str(tmp_path)
+            second = await editing.new()
+            await editing.say(second, "And **coffee**?")
+            await editing.say(second, "And water?")
+            empty = await editing.new()
+            listed = (await editing.agent.list_sessions()).sessions
+            here = (await editing.agent.list_sessions(
+                cwd=str(tmp_path))).sessions
+            with pytest.raises(acp.RequestError, match="no such cursor"):
+                await editing.agent.list_sessions(cursor="-1")
+            return (first, second, empty), listed, here, editing.editor
+    with FakeOpenAI(["ok"]) as server:
+        names, listed, here, editor = run(talk(server))
+
+    assert {(one.session_id, one.title) for one in listed} == {
+        (names[0], "Which tea does Mina like?"), (names[1], "And coffee?")}
+    assert [(one.session_id, one.cwd) for one in here] == [
+        (names[1], str(tmp_path))]
+    assert [one.title for one in editor.of("session_info_update")] == [
+        "Which tea does Mina like?", "And coffee?"]
+
+
+def test_a_long_list_of_sessions_comes_in_pages(edit, home, write_config):
+    store = SessionStore(home / "workspace" / "sessions")
+    (home / "workspace" / "state").mkdir(parents=True)
+    (home / "workspace" / "state" / "editor_folders.json").write_text(
+        json.dumps({f"acp-{n}": "/x" for n in range(60)}))
+    for n in range(60):
+        store.append(f"acp-{n}", [{"type": "Chat", "data": {
+            "role": "user", "content": f"number {n}"}}])
+
+    async def look():
+        async with edit() as editing:
+            one = await editing.agent.list_sessions()
+            two = await editing.agent.list_sessions(cursor=one.next_cursor)
+            return one, two
+    write_config("")
+    one, two = run(look())
+
+    assert (len(one.sessions), len(two.sessions)) == (50, 10)
+    assert two.next_cursor is None
+    assert len({s.session_id for s in [*one.sessions, *two.sessions]}) == 60

@@ -13,7 +13,7 @@ import pytest
 from claw.gateway.acp.peer import Peer
 from claw.gateway.acp.stdio import LineWriter, Splitter
 from claw.storage.sessions import SessionStore
-from claw.testing.fake_openai import FakeOpenAI, Reply, tool_call
+from claw.testing.fake_openai import FakeOpenAI, Reply, slow, tool_call
 
 from .conftest import CONFIG
 
@@ -208,6 +208,24 @@ def test_a_tool_dies_with_the_editor(raw, home, write_config):
     assert "97.25" not in subprocess.run(
         ["ps", "-eo", "args"], capture_output=True, text=True,
         check=True).stdout
+
+
+def test_a_request_that_nobody_waits_for_any_more_is_cancelled(
+        raw, write_config):
+    with FakeOpenAI([slow("never", 30), "Here."]) as server:
+        write_config(CONFIG.format(url=server.url))
+        one = raw()
+        session = one.open()
+        one.prompt(session, "hello", number="a")
+        time.sleep(0.5)
+        one.send('{"jsonrpc": "2.0", "method": "$/cancel_request", '
+                 '"params": {"requestId": "a"}}')
+        cancelled = one.read_answer("a")
+        one.prompt(session, "again", number="b")
+        after = one.read_answer("b")
+
+    assert cancelled["error"]["code"] == -32800
+    assert after["result"] == {"stopReason": "end_turn"}
 
 
 def test_an_answer_is_out_before_the_end(raw, write_config):
