@@ -95,6 +95,8 @@ class ChatSession:
         self._parent: str | None = None
         self._earlier: list[str | None] = []  # what each turn went on from
         self._record: TurnRecord | None = None
+        self._policy: NarrowerSettings | None = None
+        self._context: TurnContext | None = None  # of the last turn
         self._told = ""  # the session that hooks know of
         self._conversation = Conversation(on_push=self._keep)
         if store is not None and options.session:
@@ -117,10 +119,8 @@ class ChatSession:
     async def say(self, message: str, on_event: OnEvent, *,
                   passages: Sequence[Passage] = (),
                   question: str | None = None, live_text: bool = False,
-                  cancel: asyncio.Event | None = None,
-                  policy: NarrowerSettings | None = None) -> TurnResult:
-        """One turn; `policy` narrows what it may do. Raises what Agent.turn
-        raises."""
+                  cancel: asyncio.Event | None = None) -> TurnResult:
+        """One turn. Raises what Agent.turn raises."""
         await self._begin_session()
         own = message if question is None else question
         if MARK in own:
@@ -128,7 +128,8 @@ class ChatSession:
             message = message.replace(own, kept, 1)
             question = None if question is None else kept
         context = build_owners_turn("agent", self.session, cancel)
-        context.policy = policy
+        context.policy = self._policy
+        self._context = context
         self._begin(context, question or message, message, passages)
         try:
             self.last = await self.agent.turn(
@@ -142,6 +143,12 @@ class ChatSession:
             raise
         self._end(context.turn_id, self.last)
         return self.last
+
+    def narrow(self, policy: NarrowerSettings | None) -> None:
+        """What turns may not do from now on, a running one too."""
+        self._policy = policy
+        if self._context is not None:
+            self._context.policy = policy
 
     async def _begin_session(self) -> None:
         """Hooks hear of a conversation with its first message; of the end

@@ -8,6 +8,7 @@ import typer
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
 from claw.cli.options import ModelOption, ProviderOption
+from claw.core.errors import UsageError
 from claw.gateway.acp.server import serve
 from claw.wiring.acp import build_chats
 from claw.wiring.workspace.trust import require_trust
@@ -31,6 +32,9 @@ def acp(context: typer.Context, provider: ProviderOption = None,
     run = Invocation.of(context)
     places = run.use_workspace()
     require_trust(places)
+    if sys.stdin is None:  # closed
+        raise UsageError("there is no standard input",
+                         hint="an editor starts claw acp and writes to it")
     if sys.stdin.isatty():
         run.out.note("an editor starts this command and speaks JSON to it; "
                      "to talk here: claw agent")

@@ -27,7 +27,7 @@ from claw.text.documents.kind import is_document
 from claw.text.documents.read import read_document
 from claw.text.encoding import decode_text, find_binary
 
-# Of all that is attached, as of what is piped to a command.
+# Of all the text together, as of what is piped to a command.
 MAX_BYTES = 1 << 20
 MAX_FILE_BYTES = 25 << 20  # a document is larger than its text
 _BASE64 = re.compile(r"[\w+/-]*={0,2}", re.ASCII)
@@ -59,7 +59,7 @@ def build_message(blocks: Iterable[Block], read_file: ReadFile, *,
     document is read in a whole sandbox or not at all. Blocks.
 
     Raises UsageError for a prompt that says nothing, an image that is none,
-    and more than 1 MiB of attached text.
+    and more than 1 MiB of text, links left aside.
     """
     reader = _Reader(read_file, needs_sandbox=needs_sandbox)
     question = _join([reader.take(block) for block in blocks]).strip()
@@ -95,6 +95,7 @@ class _Reader:
         person's own text."""
         match block:
             case TextBlock(text):
+                self._charge(text)
                 return text, True
             case ImageBlock(data):
                 return _write_image(data), False
@@ -129,14 +130,18 @@ class _Reader:
         if image_type(data) is not None:
             return f"{mention} " + _write_image(
                 base64.b64encode(data).decode())
-        self._add_data(_clean(path), data)
+        try:
+            self._add_data(_clean(path), data)
+        except UsageError as error:  # the agent may read it in parts
+            self.remarks.append(f"{_clean(path)} was left out: "
+                                f"{error.message}")
         return mention
 
     def _add_data(self, name: str, data: bytes) -> None:
         """The text of a file, if it holds any."""
         try:
             document = read_document(
-                name, data, max_chars=self._room,
+                name, data, max_chars=self._room + 1,
                 required=self._needs_sandbox) if is_document(data) else None
         except ClawError as error:
             self.remarks.append(error.message)
@@ -148,12 +153,17 @@ class _Reader:
         else:
             self.remarks.append(f"{name} holds no text and was left out")
 
-    def _add(self, name: str, text: str) -> None:
-        self._room -= len(text.encode("utf-8", "replace"))
-        if self._room < 0:
+    def _charge(self, text: str) -> None:
+        size = len(text.encode("utf-8", "replace"))
+        if size > self._room:
             raise UsageError(
-                f"what is attached is longer than {MAX_BYTES:,} bytes",
+                f"the message and what is attached are longer than "
+                f"{MAX_BYTES:,} bytes",
                 hint="attach less; the agent reads files by itself")
+        self._room -= size
+
+    def _add(self, name: str, text: str) -> None:
+        self._charge(text)
         self.passages.append(Passage(f"file:{name}", text))
 
 

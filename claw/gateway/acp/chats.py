@@ -32,9 +32,11 @@ class Chat(Protocol):
     async def say(self, message: str, on_event: OnEvent, *,
                   passages: Sequence[Passage] = (),
                   question: str | None = None, live_text: bool = False,
-                  cancel: asyncio.Event | None = None,
-                  policy: NarrowerSettings | None = None) -> TurnResult:
+                  cancel: asyncio.Event | None = None) -> TurnResult:
         """One turn. Raises what Agent.turn raises."""
+
+    def narrow(self, policy: NarrowerSettings | None) -> None:
+        """What turns may not do from now on, a running one too."""
 
     def new(self) -> None: ...
 

@@ -67,6 +67,7 @@ class EditorSession:
         self._mode: Level = chats.level
         self._stack = AsyncExitStack()
         self._opening: asyncio.Future[Chat] | None = None
+        self._chat: Chat | None = None
         self._cancel = asyncio.Event()
         self._turn = asyncio.Lock()
         self._is_greeted = False
@@ -74,20 +75,29 @@ class EditorSession:
 
     def describe_modes(self) -> dict[str, Any]:
         """The levels that may be chosen, and the one that holds."""
-        levels = list(MODES)
-        offered = levels[levels.index(self._chats.level):]
         return {"currentModeId": self._mode, "availableModes": [
             {"id": one, "name": MODES[one][0], "description": MODES[one][1]}
-            for one in offered]}
+            for one in self._list_levels()]}
 
     def set_mode(self, mode: str) -> None:
-        """For the prompts that come. Raises UsageError."""
-        offered = [one["id"] for one in
-                   self.describe_modes()["availableModes"]]
-        if mode not in offered:
+        """From the next call of a tool on. Raises UsageError."""
+        levels = self._list_levels()
+        if mode not in levels:
             raise UsageError(f"no such mode: {visible(mode)[:100]}",
-                             hint="there are: " + ", ".join(offered))
-        self._mode = mode  # type: ignore[assignment]
+                             hint="there are: " + ", ".join(levels))
+        self._mode = levels[levels.index(mode)]
+        if self._chat is not None:
+            self._chat.narrow(self._policy)
+
+    def _list_levels(self) -> list[Level]:
+        levels = list(MODES)
+        return levels[levels.index(self._chats.level):]
+
+    @property
+    def _policy(self) -> NarrowerSettings | None:
+        """What the mode takes away."""
+        return None if self._mode == self._chats.level \
+            else NarrowerSettings(level=self._mode)
 
     def announce_commands(self) -> None:
         self.updates.put({
@@ -131,7 +141,8 @@ class EditorSession:
 
     async def _answer(self, blocks: Sequence[Block], cancel: asyncio.Event
                       ) -> str:
-        chat = await race(self._open(), cancel)
+        chat = self._chat = await race(self._open(), cancel)
+        chat.narrow(self._policy)
         self._greet(chat)
         message = await race(asyncio.to_thread(
             build_message, blocks, self._chats.policy.read_beneath,
@@ -153,9 +164,7 @@ class EditorSession:
         text = message.question if _is_offline(chat) else message.text
         return await chat.say(
             text, self.updates.take, passages=message.passages,
-            question=message.question, live_text=True, cancel=cancel,
-            policy=None if self._mode == self._chats.level
-            else NarrowerSettings(level=self._mode))
+            question=message.question, live_text=True, cancel=cancel)
 
     def _end(self, result: TurnResult) -> str:
         if result.unsupported:

@@ -258,6 +258,27 @@ def test_read_only_is_a_mode_and_no_mode_gives_more(edit, home):
     assert "read-only" in server.chats[1].body["messages"][-1]["content"]
 
 
+def test_read_only_holds_for_the_turn_that_runs(edit, home):
+    async def talk(server):
+        async with edit(server) as editing:
+            session = await editing.new()
+
+            async def forbid():
+                await editing.agent.set_session_mode(
+                    session_id=session, mode_id="readonly")
+                return "yes"
+            editing.editor.choose = lambda _: forbid()
+            await editing.say(session, "make them")
+            return editing.editor
+    with FakeOpenAI([tool_call("file_write", path="a", content="x"),
+                     tool_call("file_write", path="b", content="x"),
+                     "ok"]) as server:
+        editor = run(talk(server))
+
+    assert len(editor.asked) == 1
+    assert not (home / "workspace" / "b").exists()
+
+
 @pytest.mark.parametrize(("mode", "asked"), [
     ("full", 0), ("supervised", 1)])
 def test_who_runs_unasked_can_be_supervised_in_the_editor(

@@ -20,7 +20,8 @@ PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 30
 DATA = base64.b64encode(PNG).decode()
 SHOWN = f"[IMAGE:data:image/png;base64,{DATA}]"
 FILES = {"/w/a.py": b"print(1)", "/w/a b.txt": "grün".encode(),
-         "/w/p.png": PNG, "/w/x.bin": b"\x7fELF" + bytes(100)}
+         "/w/p.png": PNG, "/w/x.bin": b"\x7fELF" + bytes(100),
+         "/w/long": b"x" * (1 << 20)}
 
 
 def read_file(path, most):
@@ -72,6 +73,8 @@ def test_what_is_attached_goes_under_the_message_with_its_source():
     ("file:///etc/passwd", "/etc/passwd was not read: Path not allowed by "
                            "security policy: /etc/passwd"),
     ("file:///w/none", "/w/none was not read: no such file: /w/none"),
+    ("file:///w/long", "/w/long was left out: the message and what is "
+                       "attached are longer than 1,048,576 bytes"),
     ("file:///w/x.bin", "/w/x.bin holds no text and was left out"),
 ])
 def test_a_file_that_can_not_be_read_is_told_of(uri, remark):
@@ -99,6 +102,7 @@ def test_a_document_is_read():
 @pytest.mark.each("blocks", [
     [],
     [TextBlock(" \n")],
+    [TextBlock("x" * ((1 << 20) + 1))],
     [ImageBlock("no base64!")],
     [ImageBlock("")],
     [resource("x:y", blob="***")],

@@ -301,6 +301,15 @@ def test_a_turn_is_the_owners_and_stands_in_the_log(raw, home, claw,
     assert "Assam" in claw("memory", "recall", "Assam").out
 
 
+def test_without_standard_input_it_is_wrong_usage(environment):
+    done = subprocess.run(
+        ["sh", "-c", f"exec {sys.executable} -m claw acp <&-"],
+        env=environment, capture_output=True, text=True, check=False)
+
+    assert done.returncode == 2
+    assert "there is no standard input" in done.stderr
+
+
 def test_half_a_character_does_not_end_the_connection():
     sent = []
     Peer({}, sent.append, print).notify("x", {"text": "a\ud83d"})
