@@ -6,17 +6,15 @@ from the next one on.
 
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
-from functools import cached_property
 
 from claw.agent.settings import MultimodalSettings
 from claw.config.places import Places
-from claw.config.tree import Tree, load
+from claw.config.tree import load
 from claw.core.errors import DeniedError
 from claw.core.turn import Approves
 from claw.core.value import replace
-from claw.gateway.acp.chats import Chat, Kept
+from claw.gateway.acp.chats import Describe, Kept, Opened
 from claw.gateway.acp.updates import SpokenMessage
-from claw.security.policy import SecurityPolicy
 from claw.security.redact.redactor import Redactor
 from claw.security.settings import AutonomySettings, Level, SandboxSettings
 from claw.storage.marks import MarksFile
@@ -37,35 +35,24 @@ class EditorChats:
     def __init__(self, places: Places, options: ChatOptions) -> None:
         self._places = places
         self._options = options
-        self._tree: Tree = load(places)
+        self.workspace = places.workspace
         # session -> the folder that was open in its editor
         self._folders = MarksFile(
             places.workspace / "state" / "editor_folders.json")
-        self.redactor: Redactor = build_redactor(self._tree)
+        self.redactor: Redactor = build_redactor(load(places))
 
-    @cached_property
-    def level(self) -> Level:
-        return self._tree.decode("autonomy", AutonomySettings).level
-
-    @cached_property
-    def policy(self) -> SecurityPolicy:
-        from claw.wiring.tools.build import build_policy
-        return build_policy(self._tree)
-
-    @property
-    def needs_sandbox(self) -> bool:
-        return self._tree.decode("security.sandbox", SandboxSettings
-                                 ).effective_mode() == "required"
+    def read_level(self) -> Level:
+        return load(self._places).decode("autonomy", AutonomySettings).level
 
     def sees_images(self) -> bool:
         """By the vendor's word, since no server is asked for it; a model of
         its that sees none says so when it is shown one."""
-        providers = build_providers(self._tree)
+        tree = load(self._places)
+        providers = build_providers(tree)
         choice = providers.choose(self._options.provider,
                                   self._options.model)
         return providers.vendor(choice.provider_name).vision or bool(
-            self._tree.decode("multimodal", MultimodalSettings
-                              ).vision_provider)
+            tree.decode("multimodal", MultimodalSettings).vision_provider)
 
     def read_history(self, name: str) -> list[SpokenMessage]:
         session = open_sessions(self._places).read(name)
@@ -82,13 +69,18 @@ class EditorChats:
                            one.updated_at)
 
     @asynccontextmanager
-    async def open(self, name: str, cwd: str, system: str,
-                   approver: Approves) -> AsyncIterator[Chat]:
+    async def open(self, name: str, cwd: str, describe: Describe,
+                   approver: Approves) -> AsyncIterator[Opened]:
+        from claw.wiring.tools.build import build_policy
+        tree = load(self._places)
+        policy = build_policy(tree)
         self._folders.set(name, cwd)
-        async with open_chat(load(self._places), replace(
+        async with open_chat(tree, replace(
                 self._options, session=name, approver=approver,
-                system=system)) as chat:
-            yield chat
+                system=describe(policy.is_path_allowed(cwd)))) as chat:
+            yield Opened(chat, policy, tree.decode(
+                "security.sandbox", SandboxSettings
+                ).effective_mode() == "required")
 
 
 def build_chats(places: Places, *, provider: str | None, model: str | None,

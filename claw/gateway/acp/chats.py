@@ -5,9 +5,10 @@ open (wiring/chat.py's ChatSession).
 """
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import Protocol
+from pathlib import Path
+from typing import Protocol, TypeAlias
 
 from claw.agent.rounds.events import OnEvent
 from claw.agent.rounds.outcome import TurnResult
@@ -19,6 +20,9 @@ from claw.providers.catalog.choice import Choice
 from claw.security.policy import SecurityPolicy
 from claw.security.redact.redactor import Redactor
 from claw.security.settings import Level, NarrowerSettings
+
+# What a model is told of the folder; whether the agent reaches it.
+Describe: TypeAlias = Callable[[bool], str]
 
 
 class Chat(Protocol):
@@ -55,21 +59,24 @@ class Kept(Value):
     updated_at: str
 
 
+class Opened(Value):
+    """A conversation that is open. `policy` opens its files;
+    `needs_sandbox`: documents are read in a whole sandbox or not at
+    all."""
+
+    chat: Chat
+    policy: SecurityPolicy
+    needs_sandbox: bool
+
+
 class Chats(Protocol):
-    """Where conversations come from. `level` is autonomy.level, `policy`
-    what their files are opened by."""
+    """Where conversations come from."""
 
     redactor: Redactor
+    workspace: Path
 
-    @property
-    def level(self) -> Level: ...
-
-    @property
-    def policy(self) -> SecurityPolicy: ...
-
-    @property
-    def needs_sandbox(self) -> bool:
-        """Whether documents are read in a whole sandbox or not at all."""
+    def read_level(self) -> Level:
+        """autonomy.level, as it is now."""
 
     def sees_images(self) -> bool:
         """Whether the model that is set up takes images."""
@@ -82,7 +89,8 @@ class Chats(Protocol):
         """The conversations of editors, the one written last first.
         Blocks."""
 
-    def open(self, name: str, cwd: str, system: str, approver: Approves
-             ) -> AbstractAsyncContextManager[Chat]:
-        """The conversation of that name, kept or new; `system` stands
-        before the system prompt. Raises what open_chat raises."""
+    def open(self, name: str, cwd: str, describe: Describe,
+             approver: Approves) -> AbstractAsyncContextManager[Opened]:
+        """The conversation of that name, kept or new, with the settings as
+        they are now; what `describe` gives stands before the system prompt.
+        Raises what open_chat raises."""

@@ -18,7 +18,7 @@ from claw.agent.rounds.outcome import (
 from claw.core.errors import UsageError
 from claw.gateway.acp import wire
 from claw.gateway.acp.blocks import Message, build_message
-from claw.gateway.acp.chats import Chat, Chats
+from claw.gateway.acp.chats import Chat, Chats, Opened
 from claw.gateway.acp.peer import Peer
 from claw.gateway.acp.permission import EditorApprover
 from claw.gateway.acp.updates import Updates
@@ -58,16 +58,18 @@ class EditorSession:
         self._servers = servers
         self._chats = chats
         self.updates = Updates(self._notify, chats.redactor,
-                               str(chats.policy.workspace))
+                               str(chats.workspace))
         self._approver = EditorApprover(
             lambda params: peer.ask("session/request_permission",
                                     {"sessionId": name, **params}),
             self.updates, note)
         self._peer = peer
-        self._mode: Level = chats.level
+        self._level = chats.read_level()
+        self._mode: Level = self._level
         self._stack = AsyncExitStack()
-        self._opening: asyncio.Future[Chat] | None = None
+        self._opening: asyncio.Future[Opened] | None = None
         self._chat: Chat | None = None
+        self._reads_cwd = True
         self._cancel = asyncio.Event()
         self._turn = asyncio.Lock()
         self._is_greeted = False
@@ -87,17 +89,11 @@ class EditorSession:
                              hint="there are: " + ", ".join(levels))
         self._mode = levels[levels.index(mode)]
         if self._chat is not None:
-            self._chat.narrow(self._policy)
+            self._chat.narrow(NarrowerSettings(level=self._mode))
 
     def _list_levels(self) -> list[Level]:
         levels = list(MODES)
-        return levels[levels.index(self._chats.level):]
-
-    @property
-    def _policy(self) -> NarrowerSettings | None:
-        """What the mode takes away."""
-        return None if self._mode == self._chats.level \
-            else NarrowerSettings(level=self._mode)
+        return levels[levels.index(self._level):]
 
     def announce_commands(self) -> None:
         self.updates.put({
@@ -141,12 +137,13 @@ class EditorSession:
 
     async def _answer(self, blocks: Sequence[Block], cancel: asyncio.Event
                       ) -> str:
-        chat = self._chat = await race(self._open(), cancel)
-        chat.narrow(self._policy)
+        opened = await race(self._open(), cancel)
+        chat = self._chat = opened.chat
+        chat.narrow(NarrowerSettings(level=self._mode))
         self._greet(chat)
         message = await race(asyncio.to_thread(
-            build_message, blocks, self._chats.policy.read_beneath,
-            needs_sandbox=self._chats.needs_sandbox), cancel)
+            build_message, blocks, opened.policy.read_beneath,
+            needs_sandbox=opened.needs_sandbox), cancel)
         name, _, rest = message.text.partition(" ")
         if name.startswith("/") and name[1:] in COMMANDS:
             self.updates.say(await race(
@@ -179,13 +176,13 @@ class EditorSession:
             self.updates.put({"sessionUpdate": "session_info_update",
                               "title": title})
 
-    async def _open(self) -> Chat:
+    async def _open(self) -> Opened:
         """The conversation, opened once; a prompt that is cancelled
         meanwhile leaves it to the next one."""
         if self._opening is None:
             self._opening = asyncio.ensure_future(
                 self._stack.enter_async_context(self._chats.open(
-                    self._name, self._cwd, self._describe_folder(),
+                    self._name, self._cwd, self._describe_folder,
                     self._approver)))
             self._opening.add_done_callback(_look_at)
         try:
@@ -215,17 +212,14 @@ class EditorSession:
         if said:
             self.updates.remark("\n".join(said))
 
-    @property
-    def _reads_cwd(self) -> bool:
-        return self._chats.policy.is_path_allowed(self._cwd)
-
-    def _describe_folder(self) -> str:
+    def _describe_folder(self, is_reached: bool) -> str:
         """What the model is told of the editor."""
+        self._reads_cwd = is_reached
         folder = visible(self._cwd)
         return (f"You talk with the owner in a code editor. The folder that "
                 f"is open there is {folder}. " + (
                     "Name files in it by absolute paths: relative ones are "
-                    "of your workspace." if self._reads_cwd else
+                    "of your workspace." if is_reached else
                     "You can not reach it; you see of it what is attached "
                     "to messages."))
 
@@ -250,7 +244,7 @@ class EditorSession:
                                              "update": update})
 
 
-def _look_at(opening: asyncio.Future[Chat]) -> None:
+def _look_at(opening: asyncio.Future[Opened]) -> None:
     """A failure is told with the next prompt, where this one was
     cancelled."""
     if not opening.cancelled():

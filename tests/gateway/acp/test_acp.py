@@ -621,3 +621,21 @@ def test_a_long_list_of_sessions_comes_in_pages(edit, home, write_config):
     assert (len(one.sessions), len(two.sessions)) == (50, 10)
     assert two.next_cursor is None
     assert len({s.session_id for s in [*one.sessions, *two.sessions]}) == 60
+
+
+def test_a_folder_that_is_allowed_now_is_reached_by_the_next_session(
+        edit, home, tmp_path):
+    async def talk(server):
+        async with edit(server, cwd=tmp_path) as editing:
+            await editing.say(await editing.new(), "hello")
+            with (home / "config.toml").open("a") as config:
+                config.write(f"[autonomy]\nallowed_roots = ['{tmp_path}']\n")
+            await editing.say(await editing.new(), "hello")
+            return editing.editor
+    with FakeOpenAI(["ok"]) as server:
+        editor = run(talk(server))
+
+    systems = [chat.body["messages"][0]["content"] for chat in server.chats]
+    assert ["You can not reach it" in text for text in systems] == [
+        True, False]
+    assert editor.text.count("out of the agent's reach") == 1
