@@ -342,6 +342,7 @@ def test_cancel_stops_a_running_tool_and_an_open_question(edit, home):
     assert stops == ["cancelled", "cancelled"]
     assert [one.status for one in editor.of("tool_call_update")] == [
         "failed", "failed"]
+    assert len({one.tool_call_id for one in editor.of("tool_call")}) == 2
     assert not (home / "workspace" / "a").exists()
 
 
@@ -511,11 +512,13 @@ def test_secrets_are_taken_out_of_what_the_editor_is_sent(edit):
         async with edit(server) as editing:
             await editing.say(await editing.new(), "hello")
             return editing.editor
-    with FakeOpenAI([f"It is {key}, keep it."]) as server:
+    with FakeOpenAI([tool_call("file_write", path="a", content=key),
+                     f"It is {key}, keep it."]) as server:
         editor = run(talk(server))
 
-    assert key not in editor.text
     assert "keep it." in editor.text
+    assert len(editor.asked) == 1
+    assert key not in repr(editor.updates) + repr(editor.asked)
 
 
 def test_a_call_within_another_is_asked_about_as_that_one(edit, home):
