@@ -308,6 +308,7 @@ LATE = {
     },
     "claw.text.documents.child": {"claw.text.documents.pdf"},
     "claw.tools.offer.assemble": {"claw.tools.offer.owned"},
+    "claw.wiring.acp": {"claw.wiring.tools.build"},
     "claw.wiring.ask.api": {
         "claw.agent.structured.answer",
         "claw.agent.structured.validator",

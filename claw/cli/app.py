@@ -66,6 +66,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
             _AT + "map.command:map_"),
     "agent": ("Talk to the agent, with tools and memory.",
               _AT + "agent:agent"),
+    "acp": ("Serve the agent to an editor over ACP, on stdio.",
+            _AT + "acp:acp"),
     "do": ("Propose one shell command for a task; a key runs it.",
            _AT + "do.command:do"),
     "listen": ("Run the configured channels and answer what comes in.",

@@ -92,9 +92,9 @@ class TurnContext(Record):
 
 current_turn: ContextVar[TurnContext | None] = ContextVar(
     "current_turn", default=None)
-# The call of a tool that runs, unique in its turn and the same when a killed
-# turn is taken up: "call_1", or "call_1.2/call_7" for one that the second
-# task of a delegate call made. "" outside of one.
+# The call of a tool that runs or is asked about, unique in its turn and the
+# same when a killed turn is taken up: "call_1", or "call_1.2/call_7" for one
+# that the second task of a delegate call made. "" outside of one.
 current_call: ContextVar[str] = ContextVar("current_call", default="")
 
 

@@ -25,6 +25,7 @@ from claw.core.value import Value
 from claw.providers.catalog.aliases import resolve_model
 from claw.providers.catalog.models import FILE, load_models
 from claw.providers.catalog.vendors import display_name
+from claw.security.settings import NarrowerSettings
 from claw.storage.log.entry import Start
 from claw.storage.log.writer import LogWriter
 from claw.storage.sessions import SessionStore
@@ -94,6 +95,8 @@ class ChatSession:
         self._parent: str | None = None
         self._earlier: list[str | None] = []  # what each turn went on from
         self._record: TurnRecord | None = None
+        self._policy: NarrowerSettings | None = None
+        self._context: TurnContext | None = None  # of the last turn
         self._told = ""  # the session that hooks know of
         self._conversation = Conversation(on_push=self._keep)
         if store is not None and options.session:
@@ -125,6 +128,8 @@ class ChatSession:
             message = message.replace(own, kept, 1)
             question = None if question is None else kept
         context = build_owners_turn("agent", self.session, cancel)
+        context.policy = self._policy
+        self._context = context
         self._begin(context, question or message, message, passages)
         try:
             self.last = await self.agent.turn(
@@ -138,6 +143,12 @@ class ChatSession:
             raise
         self._end(context.turn_id, self.last)
         return self.last
+
+    def narrow(self, policy: NarrowerSettings | None) -> None:
+        """What turns may not do from now on, a running one too."""
+        self._policy = policy
+        if self._context is not None:
+            self._context.policy = policy
 
     async def _begin_session(self) -> None:
         """Hooks hear of a conversation with its first message; of the end

@@ -6,7 +6,15 @@ exception are results too, so that the model can go on from them.
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import (
+    Awaitable,
+    Callable,
+    Collection,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
@@ -193,7 +201,8 @@ class Executor(msgspec.Struct, frozen=True):
         tool = self.find_tool(call.name)
         if tool is None:
             return call, f"Unknown tool: {call.name}"
-        return call, await self.gate(tool, call.arguments, self.context)
+        with _within(call):  # who is asked can tell which call it is
+            return call, await self.gate(tool, call.arguments, self.context)
 
     async def _settle(self, cleared: tuple[ParsedToolCall, str | None],
                       records: list[ToolRecord | None],
@@ -219,15 +228,9 @@ class Executor(msgspec.Struct, frozen=True):
         shown = hide_arguments(tool, call.arguments)
         self.on_event(ToolStarted(call.tool_call_id or "", call.name, shown))
         start = self.clock()
-        around = current_call.get()
-        token = current_call.set(
-            f"{around}/{call.tool_call_id}" if around
-            else call.tool_call_id or "")
-        try:
+        with _within(call):
             output, success = await race(outcome(tool, call.arguments),
                                          self.context.cancel)
-        finally:
-            current_call.reset(token)
         if not tool.labels_itself:
             self.context.labels.add("tool")
         return _record(call, self._guard_result(call.name, cap(
@@ -254,6 +257,17 @@ class Executor(msgspec.Struct, frozen=True):
         self.on_event(ToolFinished(record.id, record.name, record.output,
                                    record.success, record.seconds))
         return record
+
+
+@contextmanager
+def _within(call: ParsedToolCall) -> Iterator[None]:
+    """The call is the current one meanwhile, within the one around it."""
+    around, own = current_call.get(), call.tool_call_id or ""
+    token = current_call.set(f"{around}/{own}" if around else own)
+    try:
+        yield
+    finally:
+        current_call.reset(token)
 
 
 async def outcome(tool: Tool, arguments: Mapping[str, Any]

@@ -33,6 +33,7 @@ from claw.agent.rounds.events import (
 from claw.agent.rounds.execute import Executor
 from claw.agent.rounds.outcome import (
     CORRECTION,
+    IterationLimitError,
     MalformedCallError,
     TurnOptions,
     TurnResult,
@@ -41,7 +42,6 @@ from claw.agent.rounds.outcome import (
 from claw.agent.rounds.rounds import LoopWatch, Rounds
 from claw.agent.rounds.tool_filter import select_tools
 from claw.core.errors import (
-    BudgetError,
     ClawError,
     DeniedError,
     UsageError,
@@ -189,9 +189,7 @@ class Turn:
                 return await self._finish(response, text, shown, model)
             self._on_event(RoundDiscarded(text))
             await self._run_calls(text, calls, response)
-        raise BudgetError(f"Agent exceeded maximum tool iterations ({limit})",
-                          hint="ask for less at once, or raise "
-                               "agent.max_tool_iterations")
+        raise IterationLimitError(limit)
 
     async def _run_calls(self, text: str, calls: list[ParsedToolCall],
                          response: ChatResponse) -> None:

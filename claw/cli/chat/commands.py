@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 
+from claw.agent.rendering.cut import hint
 from claw.agent.rounds.cancel import TurnCancelled
 from claw.agent.structured.code_blocks import first_code_block
 from claw.cli.chat.approver import ReadsLines
@@ -14,7 +15,7 @@ from claw.cli.chat.transcript import (
     write_new_file,
     write_transcript,
 )
-from claw.cli.chat.turn_view import TurnView, hint
+from claw.cli.chat.turn_view import TurnView
 from claw.cli.show.bars import align
 from claw.cli.show.output import Output
 from claw.core.errors import ClawError, NotFoundError, UsageError

@@ -1,8 +1,6 @@
 """A running turn on a terminal: the answer as it comes, a line per tool."""
 
-from collections.abc import Mapping
-from typing import Any
-
+from claw.agent.rendering.cut import hint
 from claw.agent.rounds.events import (
     CallRefused,
     Event,
@@ -12,22 +10,10 @@ from claw.agent.rounds.events import (
     ToolFinished,
     ToolStarted,
 )
-from claw.cli.show.look import CUT, TOOL
+from claw.cli.show.look import TOOL
 from claw.cli.show.output import Output, fold, visible
 
-_HINT_CHARS = 60
 _REASON_CHARS = 200
-
-
-def hint(arguments: Mapping[str, Any]) -> str:
-    """What a call is about, in one short line."""
-    for name in ("command", "path", "query", "key", "url", "action"):
-        value = arguments.get(name)
-        if isinstance(value, str):
-            line = " ".join(value.split())
-            return line if len(line) <= _HINT_CHARS \
-                else line[:_HINT_CHARS - 1] + CUT
-    return ""
 
 
 class TurnView:
