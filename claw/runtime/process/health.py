@@ -24,13 +24,15 @@ def _utc(moment: float | None) -> str | None:
 
 @dataclass(slots=True)
 class Component:
-    """One part; times are unix seconds. `rejected`: why it goes on with
-    the settings from before."""
+    """One part; times are unix seconds. `hint` is the next step after
+    `last_error`; `rejected`: why it goes on with the settings from before.
+    """
 
     status: str = "starting"
     updated_at: float = 0.0
     last_ok: float | None = None
     last_error: str | None = None
+    hint: str | None = None
     restart_count: int = 0
     last_receive: float | None = None
     last_send: float | None = None
@@ -39,7 +41,7 @@ class Component:
     def to_json(self) -> dict[str, Any]:
         return {"status": self.status, "updated_at": _utc(self.updated_at),
                 "last_ok": _utc(self.last_ok),
-                "last_error": self.last_error,
+                "last_error": self.last_error, "hint": self.hint,
                 "restart_count": self.restart_count,
                 "last_receive": _utc(self.last_receive),
                 "last_send": _utc(self.last_send),
@@ -63,12 +65,12 @@ class Health:
 
     def ok(self, name: str) -> None:
         part = self.part(name)
-        part.status, part.last_error = "ok", None
+        part.status, part.last_error, part.hint = "ok", None, None
         part.last_ok = part.updated_at = self.now()
 
-    def error(self, name: str, text: str) -> None:
+    def error(self, name: str, text: str, hint: str | None = None) -> None:
         part = self.part(name)
-        part.status, part.last_error = "error", text
+        part.status, part.last_error, part.hint = "error", text, hint
         part.updated_at = self.now()
 
     def count_restart(self, name: str) -> None:

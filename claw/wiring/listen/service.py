@@ -250,9 +250,9 @@ class Runtime:
                 self._opened.clear()
                 self.live = await self.build(tree)
             except (ClawError, OSError) as error:
-                self.health.error("config", str(error))
-                self._log("config.rejected", error=str(error),
-                          hint=getattr(error, "hint", None)
+                hint = getattr(error, "hint", None)
+                self.health.error("config", str(error), hint)
+                self._log("config.rejected", error=str(error), hint=hint
                           or "the settings from before stay in force")
                 return False
             self.health.parts.pop("config", None)
