@@ -284,6 +284,7 @@ LATE = {
     "claw.providers.openai.official": {"claw.providers.openai.sdk"},
     "claw.providers.openai.quirks": {"hashlib"},
     "claw.providers.openai.sdk": {"azure.identity"},
+    "claw.security.estop": {"asyncio"},
     "claw.security.files.nofollow": {"shlex"},
     "claw.security.owned": {
         "importlib.util",
@@ -448,6 +449,7 @@ def modules_after(tmp_path, *arguments, env=None):
     ["log", "export"],
     ["config", "path"],
     ["config", "get", "memory.backend"],
+    ["status"],
 ])
 def test_local_command_stays_light(tmp_path, arguments):
     (tmp_path / ".claw").mkdir()
@@ -544,6 +546,7 @@ def test_vectors_that_nothing_asks_for_load_no_numpy(with_past, provider):
 @pytest.mark.parametrize(("arguments", "expected"), [
     (["queue", "list", "--all"], 0),
     (["why"], 1),
+    (["status"], 0),
 ])
 def test_looking_at_the_queue_stays_light(tmp_path, arguments, expected):
     with closing(connect_queue(tmp_path / ".claw" / "workspace")):

@@ -1,10 +1,11 @@
 """The status on the screen: a line a part, its mark in front, the next step
 under it. In a pipe: mark, part, text and step with tabs between them."""
 
+from datetime import datetime
+
 from claw.cli.show.bars import count_cells, fit, wrap
 from claw.cli.show.look import MARKS
 from claw.cli.show.output import Output, join_lines
-from claw.core.minutes import format_minute
 from claw.text.plural import plural
 from claw.wiring.checks.check import Check
 from claw.wiring.status.part import Status
@@ -39,8 +40,9 @@ def _write_head(status: Status, out: Output, columns: int) -> list[str]:
              *([plural(odd, "warning")] if odd else [])]
     style = "fail" if bad else "warn" if odd else "ok"
     verdict = ", ".join(words) or "all is well"
+    moment = datetime.fromisoformat(status.at).astimezone()
     place = f"{join_lines(out.redact(status.workspace))}, " \
-        f"{format_minute(status.at)}"
+        f"{moment:%Y-%m-%d %H:%M:%S}"
     return [*(out.paint(line, style) for line in wrap(verdict, columns)),
             *(out.paint(line, "quiet") for line in wrap(place, columns)), ""]
 

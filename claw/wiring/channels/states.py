@@ -22,8 +22,9 @@ STALE_S = 60.0
 class ChannelState(Value):
     """One row of `claw channel list`. `status` is "ok", "error",
     "starting" or "unknown" (claw listen does not run); times RFC 3339.
-    `hint` is the next step after `error`, `rejected` is why it goes on with the settings from before, `people`
-    are the names of allow-lists that belong to somebody."""
+    `hint` is the next step after `error`, `rejected` is why it goes on with
+    the settings from before, `people` are the names of allow-lists that
+    belong to somebody."""
 
     name: str
     configured: bool

@@ -10,7 +10,12 @@ from claw.wiring.checks.check import Check
 def check_traffic(state: ChannelState) -> Check:
     """Its last receive and send, and what is wrong with it."""
     check_id = f"channels.{state.name}.traffic"
-    detail = (f"{state.status}; last receive {_ago(state.last_receive)}, "
+    if state.status == "unknown":
+        return Check(check_id, "warn", "set up, but claw listen was started "
+                     "without it", "claw listen without --channel")
+    detail = (("" if state.status in ("ok", "error")
+               else f"{state.status}; ")
+              + f"last receive {_ago(state.last_receive)}, "
               f"last send {_ago(state.last_send)}"
               + (f", restarted {plural(state.restarts, 'time')}"
                  if state.restarts else ""))

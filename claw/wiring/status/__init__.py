@@ -67,8 +67,9 @@ def _guard(name: str, read: Read, places: Places, tree: Tree | None
     try:
         return read(places, tree)
     except ClawError as error:
-        hint = error.hint or ("claw doctor" if isinstance(error, CorruptError)
-                              else None)
+        hint = error.hint or (
+            "stop claw listen, keep a copy, and move it away: a new one is "
+            "begun" if isinstance(error, CorruptError) else None)
         return Part(name, None, (Check(name, "fail", error.message, hint),))
 
 
