@@ -113,7 +113,7 @@ def test_a_channel_that_listen_was_started_without_is_told(claw, home):
 
     check = find(claw("status", "--json"), "channels.webhook.traffic")
     assert (check["status"], check["hint"]) == (
-        "warn", "claw listen without --channel")
+        "warn", "claw listen, without --channel")
 
 
 def test_a_listen_that_stands_still_is_broken(claw, home):

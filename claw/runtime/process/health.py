@@ -50,8 +50,10 @@ class Component:
 
 @dataclass(slots=True)
 class Health:
-    """Every component by name, e.g. "channel:webhook"."""
+    """Every component by name, e.g. "channel:webhook". `command` is what
+    the process does."""
 
+    command: str = "listen"
     now: Callable[[], float] = time.time
     clock: Callable[[], float] = time.monotonic
     parts: dict[str, Component] = field(default_factory=dict)
@@ -116,7 +118,8 @@ class Health:
         return self.clock() - self._received.get(name, self._started)
 
     def snapshot(self) -> dict[str, Any]:
-        return {"pid": os.getpid(), "updated_at": _utc(self.now()),
+        return {"pid": os.getpid(), "command": self.command,
+                "updated_at": _utc(self.now()),
                 "uptime_seconds": int(self.clock() - self._started),
                 "components": {name: self.parts[name].to_json()
                                for name in sorted(self.parts)}}

@@ -11,8 +11,8 @@ def check_traffic(state: ChannelState) -> Check:
     """Its last receive and send, and what is wrong with it."""
     check_id = f"channels.{state.name}.traffic"
     if state.status == "unknown":
-        return Check(check_id, "warn", "set up, but claw listen was started "
-                     "without it", "claw listen without --channel")
+        return Check(check_id, "warn", "set up, and not among those that were "
+                     "started", "claw listen, without --channel")
     detail = (("" if state.status in ("ok", "error")
                else f"{state.status}; ")
               + f"last receive {_ago(state.last_receive)}, "
