@@ -194,6 +194,11 @@ LATE = {
         "claw.runtime.process.watchdog",
         "claw.wiring.listen.service",
     },
+    "claw.cli.commands.tap": {
+        "claw.runtime.tap.pipe",
+        "claw.runtime.tap.program",
+        "claw.wiring.listen.tap",
+    },
     "claw.cli.commands.ask.command": {"claw.wiring.ask.templated"},
     "claw.cli.commands.ask.templates": {
         "claw.cli.commands.template.keep",

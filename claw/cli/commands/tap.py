@@ -20,7 +20,7 @@ from claw.wiring.workspace.trust import require_trust
 @examples("claw tap telegram -- ./handle.sh",
           "claw tap webhook -- sh -c 'jq -r .text >> notes.txt'",
           "claw tap telegram --auto | jq --unbuffered -r '.text'",
-          "claw tap telegram < acks | ./reader > acks")
+          "mkfifo acks; claw tap telegram < acks | ./reader > acks")
 def tap(context: typer.Context,
         channel: Annotated[str, typer.Argument(
             metavar="CHANNEL", help="Channel that is set up.")],

@@ -30,6 +30,7 @@ from claw.runtime.maintenance import maintain_queue, write_states
 from claw.runtime.message.keys import command_word, registered_name
 from claw.runtime.message.parts import split_parts
 from claw.runtime.outbox import Sender
+from claw.runtime.people.commands import EVERYTHING_STOPPED
 from claw.runtime.process.health import Health, write_state
 from claw.runtime.process.instance_lock import InstanceLock
 from claw.runtime.process.supervisor import Backoff, Supervisor, close
@@ -295,7 +296,7 @@ class Tap:
                 and STRANGER not in message.labels:
             self.parts.estop.set(
                 f"/estop of {message.channel}:{message.sender}")
-            return "Everything is stopped."
+            return EVERYTHING_STOPPED
         word = await self.parts.far_end.handle(claim.rows[0])
         return word.reply
 
