@@ -6,6 +6,7 @@ import random
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections import Counter
 from contextlib import contextmanager, suppress
@@ -38,7 +39,7 @@ class Scene:
         self.folder, self.stage, self.home = folder, stage, home
         self.seen = folder / "seen"
         self.env = {**environment, "XDG_RUNTIME_DIR": str(folder)}
-        self.children = []
+        self.children, self.limits = [], []
         home.mkdir(mode=0o700)
         config = home / "config.toml"
         config.touch(mode=0o600)
@@ -56,6 +57,9 @@ class Scene:
             **{"stdin": subprocess.PIPE, "stdout": subprocess.PIPE,
                "stderr": subprocess.PIPE, **streams})
         self.children.append(child)
+        # Whoever reads its lines must not wait for ever.
+        self.limits.append(threading.Timer(100, child.kill))
+        self.limits[-1].start()
         return child
 
     def run_script(self, *arguments):
@@ -93,6 +97,8 @@ class Scene:
             time.sleep(0.02)
 
     def close(self):
+        for limit in self.limits:
+            limit.cancel()
         for child in self.children:
             if child.poll() is None:
                 child.kill()
