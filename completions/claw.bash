@@ -88,6 +88,7 @@ _claw_argument() {
         "skill test|0") action="value skill" ;;
         "skill accept|0") action="value skill" ;;
         "skill remove|0") action="value skill" ;;
+        "tap|0") action="value channel" ;;
         "template show|0") action="value template" ;;
         "template edit|0") action="value template" ;;
         "template save|0") action="value template" ;;

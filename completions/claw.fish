@@ -167,6 +167,8 @@ function __claw_argument
             echo 'value skill'
         case 'skill remove|0'
             echo 'value skill'
+        case 'tap|0'
+            echo 'value channel'
         case 'template show|0'
             echo 'value template'
         case 'template edit|0'

@@ -1,5 +1,6 @@
 """claw tap: a channel's messages for a program or a pipe of one's own."""
 
+import asyncio
 import json
 import os
 import random
@@ -13,7 +14,10 @@ from contextlib import contextmanager, suppress
 
 import pytest
 
+from claw.core.channel import ChannelMessage
+from claw.storage.queue.model import Arrival
 from claw.storage.queue.reader import open_reader
+from claw.storage.queue.sqlite import SqliteQueue
 from claw.testing.prove.stages.telegram import TelegramStage
 from claw.testing.prove.stages.webhook import WebhookStage
 from claw.testing.prove.verdict import MARK
@@ -391,6 +395,42 @@ def test_the_emergency_stop_of_the_chat_is_heard(scene):
     scene.stage.post(1001, "/estop")
     assert child.wait(15) == 6
     assert scene.runs() == []
+    assert "stopped" in scene.answers()[0].lower()
+
+
+def test_the_emergency_stop_ends_a_command_within_a_second(scene):
+    child = scene.tap("--", "sh", "-c", "echo $$ >> seen; sleep 100",
+                      stdin=subprocess.DEVNULL)
+    scene.stage.post(1001, "one")
+    scene.until(lambda: scene.seen.exists() and scene.seen.read_text())
+    subprocess.run([sys.executable, "-m", "claw", "estop"], env=scene.env,
+                   check=True, capture_output=True)
+    started = time.monotonic()
+    assert child.wait(15) == 6
+
+    assert time.monotonic() - started < 3
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(scene.seen.read_text()), 0)
+    assert scene.rows() == [("one", "waiting")]
+
+
+def test_messages_of_other_channels_wait_for_a_listen(scene):
+    async def fill():
+        queue = SqliteQueue(scene.home / "workspace" / "state" / "queue.db")
+        lease = await queue.lease("other", 60)
+        await queue.accept(lease, [Arrival(ChannelMessage(
+            "m1", "bob", "42", "for another", channel, 0), f"{channel}_42_bob")
+            for channel in ("webhook", "telegram_two")])
+        await queue.aclose()
+    asyncio.run(fill())
+    child = scene.run_script()
+    scene.stage.post(1001, "one")
+    scene.until(scene.answers)
+    stop(child)
+
+    assert scene.texts() == ["one"]
+    assert [state for _, state in scene.rows()] == [
+        "waiting", "waiting", "answered"]
 
 
 @pytest.mark.parametrize(("arguments", "code", "said"), [
