@@ -227,6 +227,11 @@ LATE = {
     "claw.cli.commands.mcp.serve": {"claw.wiring.tools.mcp_serve"},
     "claw.cli.commands.queue.change": {"claw.storage.queue.sqlite"},
     "claw.cli.commands.queue.list": {"claw.wiring.channels.names"},
+    "claw.cli.commands.tap": {
+        "claw.runtime.tap.pipe",
+        "claw.runtime.tap.program",
+        "claw.wiring.listen.tap",
+    },
     "claw.cli.invocation": {"claw.cli.terminal.approval"},
     "claw.config.edit": {"claw.config.secrets"},
     "claw.config.environment": {"claw.config.parse"},
@@ -395,6 +400,7 @@ LATE = {
         "claw.wiring.tools.skills",
     },
     "claw.wiring.workspace.trust": {"claw.security.trust"},
+    "claw.security.estop": {"asyncio"},
 }
 
 ROOT = Path(__file__).resolve().parents[1] / "claw"
@@ -452,6 +458,7 @@ def modules_after(tmp_path, *arguments, env=None):
     ["log", "export"],
     ["config", "path"],
     ["config", "get", "memory.backend"],
+    ["status"],
 ])
 def test_local_command_stays_light(tmp_path, arguments):
     (tmp_path / ".claw").mkdir()
@@ -548,6 +555,7 @@ def test_vectors_that_nothing_asks_for_load_no_numpy(with_past, provider):
 @pytest.mark.parametrize(("arguments", "expected"), [
     (["queue", "list", "--all"], 0),
     (["why"], 1),
+    (["status"], 0),
 ])
 def test_looking_at_the_queue_stays_light(tmp_path, arguments, expected):
     with closing(connect_queue(tmp_path / ".claw" / "workspace")):

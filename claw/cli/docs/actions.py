@@ -33,6 +33,7 @@ _OPTIONS = {
 _ARGUMENTS = {
     "channel doctor NAME": "channel",
     "channel setup NAME": "channel",
+    "tap CHANNEL": "channel",
     "config get KEY": "config-key",
     "config set KEY": "config-key",
     "config set VALUE": "config-value",
