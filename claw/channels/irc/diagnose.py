@@ -37,7 +37,7 @@ async def diagnose(settings: IrcSettings, client: Client,
         else:
             rows.append(Finding("login", "ok",
                                 f"{settings.server} lets us in"))
-            rows += [_nick(session, settings), _account(session, settings),
+            rows += [_nick(session), _account(session, settings),
                      await _channels(session, settings),
                      _people(session, people), _history(session)]
     done = {row.id for row in rows}
@@ -93,10 +93,10 @@ def _tls(settings: IrcSettings) -> Finding:
     return Finding("tls", "ok", "the certificate is accepted")
 
 
-def _nick(session: Session, settings: IrcSettings) -> Finding:
-    if session.fold(session.nick) == session.fold(settings.nickname):
+def _nick(session: Session) -> Finding:
+    if session.fold(session.nick) == session.fold(session.wanted_nick):
         return Finding("nick", "ok", f"the nick is {session.nick}")
-    return Finding("nick", "warn", f"{settings.nickname} is in use (by a "
+    return Finding("nick", "warn", f"{session.wanted_nick} is in use (by a "
                    f"running claw listen?); this connection is "
                    f"{session.nick}",
                    "claw listen takes it back as soon as it is free")

@@ -132,6 +132,13 @@ class Session:
         return self._start.nick
 
     @property
+    def wanted_nick(self) -> str:
+        """The nick of the settings, as far as the server takes it."""
+        most = self.support.get("NICKLEN", "")
+        return self._settings.nickname[:int(most) if most.isdecimal()
+                                       and 0 < len(most) < 6 else None]
+
+    @property
     def caps(self) -> set[str]:
         return self._start.caps
 
@@ -238,7 +245,7 @@ class Session:
     def regain(self) -> None:
         """Ask for our own nick now, and from time to time; for a listener,
         as it throws out whoever has it."""
-        wanted, password = (self._settings.nickname,
+        wanted, password = (self.wanted_nick,
                             self._settings.nickserv_password)
         if self.fold(self.nick) == self.fold(wanted):
             return
@@ -440,9 +447,9 @@ class Session:
 
     def _take_leaver(self, line: Line) -> None:
         """Somebody has given up a nick: perhaps it was ours."""
-        wanted = self.fold(self._settings.nickname)
+        wanted = self.fold(self.wanted_nick)
         if self.fold(line.nick) == wanted != self.fold(self.nick):
-            self._wire.post(write_line("NICK", self._settings.nickname))
+            self._wire.post(write_line("NICK", self.wanted_nick))
 
     def _take_join(self, line: Line) -> None:
         if self.is_ours(line):
