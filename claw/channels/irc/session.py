@@ -37,6 +37,7 @@ _NOT_JOINED = ("403", "405", "437", "471", "473", "474", "475", "476", "477",
                "480", "489")
 # Of an answer to WHOIS, and why there is none now.
 _WHOIS = ("263", "311", "318", "330", "401", "402")
+_MOVES = ("JOIN", "KICK", "NICK", "PART", "QUIT")
 # Who somebody is, his server, and that he is a service or an operator.
 _SERVICE = ("310", "311", "312", "313")
 _KNOWN = re.compile("identified|logged in|accepted|recogni[sz]ed", re.I)
@@ -115,6 +116,9 @@ class Session:
         self._kicks = 0
         self.support: dict[str, str] = {}
         self.joined: set[str] = set()
+        # Whom a WHOIS found and when, by nick; None while it is asked.
+        # Who comes, goes or is called otherwise is forgotten.
+        self.known: dict[str, tuple[float, Whois] | None] = {}
         self.is_identified = False
         self._trusts_nickserv = False
         self.began_at = ""  # the server's time when we came
@@ -371,6 +375,9 @@ class Session:
             self.fail(error)
 
     def _take(self, line: Line) -> None:
+        if line.command in _MOVES:
+            self.known.pop(self.fold(line.param(1) if line.command == "KICK"
+                                     else line.nick), None)
         if line.command == "PING":
             self._wire.post(write_line("PONG", line.last))
         elif handle := _HANDLERS.get(line.command):

@@ -200,6 +200,61 @@ def test_whois_is_not_asked_for_each_line(tmp_path):
         assert sorted(asked) == ["WHOIS alice", "WHOIS mallory"]
 
 
+@pytest.mark.parametrize("move", [
+    "QUIT :gone", "NICK :al", "PART #a", "JOIN #a"])
+def test_who_takes_a_nick_after_its_owner_on_a_gateway_is_not_him(
+        tmp_path, move):
+    """One address for all who come by a web page."""
+    with FakeIrc(NO_TAGS) as server:
+        bot = Bot(server, tmp_path)
+
+        async def work():
+            server.say("hello")
+            await bot.hears()
+            server.raw(f":alice!u@alice.example {move}")
+            server.people["alice"] = ""
+            server.say("I am alice")
+            await until(lambda: bot.said)
+            return await bot.hears(1)
+
+        run(bot, work)
+
+    assert "can't tell who you are" in dict(bot.said)["alice"]
+
+
+def test_an_answer_goes_to_nobody_who_took_the_nick_a_moment_ago(bot):
+    async def work():
+        await bot.send("one")
+        bot.server.raw(":alice!u@alice.example QUIT :gone")
+        bot.server.people["alice"] = ""
+        await asyncio.sleep(0.1)
+        with pytest.raises(UnavailableError):
+            await bot.send("a secret")
+
+    run(bot, work)
+
+    assert [text for _, text in bot.said] == ["one"]
+
+
+def test_a_nick_that_changed_hands_while_it_was_asked_for_is_nobodys(
+        tmp_path):
+    with FakeIrc(NO_TAGS) as server:
+        bot = Bot(server, tmp_path)
+
+        def whois(client, line, answer=server._on_whois):
+            server._send(client, ":alice!u@alice.example QUIT :gone")
+            answer(client, line)
+
+        server._on_whois = whois
+
+        async def work():
+            server.say("I am alice")
+            await until(lambda: bot.said)
+            return await bot.hears(0)
+
+        run(bot, work)
+
+
 def test_an_answer_goes_to_the_account_whatever_its_nick(bot):
     bot.server.people = {"al": "alice"}
 
