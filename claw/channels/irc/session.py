@@ -119,6 +119,7 @@ class Session:
         # Whom a WHOIS found and when, by nick; None while it is asked.
         # Who comes, goes or is called otherwise is forgotten.
         self.known: dict[str, tuple[float, Whois] | None] = {}
+        self.refused: dict[str, float] = {}  # who may not, until when
         self.is_identified = False
         self._trusts_nickserv = False
         self.began_at = ""  # the server's time when we came
@@ -376,8 +377,10 @@ class Session:
 
     def _take(self, line: Line) -> None:
         if line.command in _MOVES:
-            self.known.pop(self.fold(line.param(1) if line.command == "KICK"
-                                     else line.nick), None)
+            nick = self.fold(line.param(1) if line.command == "KICK"
+                             else line.nick)
+            self.known.pop(nick, None)
+            self.refused.pop(nick, None)
         if line.command == "PING":
             self._wire.post(write_line("PONG", line.last))
         elif handle := _HANDLERS.get(line.command):

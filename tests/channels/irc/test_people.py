@@ -1,6 +1,7 @@
 """Who may write: a nick is no identity."""
 
 import asyncio
+import itertools
 
 import pytest
 
@@ -253,6 +254,26 @@ def test_a_nick_that_changed_hands_while_it_was_asked_for_is_nobodys(
             return await bot.hears(0)
 
         run(bot, work)
+
+
+def test_talk_of_others_in_a_channel_does_not_hold_up_the_owner(tmp_path):
+    with FakeIrc(NO_TAGS) as server:
+        server.people = {"alice": "alice", "mallory": ""}
+        bot = Bot(server, tmp_path)
+
+        async def work():
+            bot.channel._people._clock = itertools.count(1e6, 40).__next__
+            for _ in range(5):
+                server.say("talk", nick="mallory", to="#a")
+            server.say("hello", to="#a")
+            await bot.hears()
+            asked = server.received.count("WHOIS mallory")
+            server.people["mallory"] = "alice"
+            server.say("claw: it is me", nick="mallory", to="#a")
+            await bot.hears(2)
+            return asked
+
+        assert run(bot, work, channels=("#a",)) == 1
 
 
 def test_an_answer_goes_to_the_account_whatever_its_nick(bot):
