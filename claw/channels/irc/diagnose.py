@@ -138,6 +138,13 @@ async def _channels(session: Session, settings: IrcSettings) -> Finding:
 
 
 def _people(session: Session, people: People) -> Finding:
+    if people.has_accounts(session) and not session.has_accounts:
+        return Finding("people", "warn", "accounts are expected (a login is "
+                       "set, or the network had them before), but this "
+                       "server shows none: who can't be told by an account "
+                       "is refused, or is whoever has the nick",
+                       "is it the right server? Where there are no accounts "
+                       f"{_SET}sasl_password \"\"")
     if people.has_accounts(session):
         return Finding("people", "ok", "people are told by their accounts")
     return Finding("people", "warn", "this network has no accounts: whoever "

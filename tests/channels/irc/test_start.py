@@ -258,6 +258,25 @@ def test_services_that_rename_us_are_not_fought_at_once(plain_bot):
             if line.startswith("NICK")] == ["NICK claw"]
 
 
+@pytest.mark.parametrize("has_sasl", [False, True])
+def test_a_login_where_there_is_none_does_not_vouch_for_people(
+        tmp_path, has_sasl):
+    with FakeIrc(("message-tags", *["sasl=PLAIN"] * has_sasl)) as server:
+        bot = Bot(server, tmp_path)
+
+        async def work():
+            bot.make()
+            try:
+                return {row.id: row for row in await bot.channel.diagnose()}
+            finally:
+                await bot.channel.aclose()
+
+        row = asyncio.run(work())["people"]
+
+    assert row.status == ("ok" if has_sasl else "warn")
+    assert ("shows none" in row.detail) is not has_sasl
+
+
 def test_a_server_password_is_given_and_a_wrong_one_is_an_error(plain_bot):
     plain_bot.server.server_password = "the-pass"
 
