@@ -209,6 +209,8 @@ class Session:
         self._reader = asyncio.create_task(self._read())
         await self._wait_for(self._told, self._patience.motd_s)
         self._check()
+        if len(mode := self.support.get("BOT", "")) == 1:
+            self._wire.post(write_line("MODE", self.nick, f"+{mode}"))
         if self._settings.nickserv_password:
             self._trusts_nickserv = not await self._is_nickserv_false()
             if not self._start.logged_in:

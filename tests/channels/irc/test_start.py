@@ -258,6 +258,20 @@ def test_services_that_rename_us_are_not_fought_at_once(plain_bot):
             if line.startswith("NICK")] == ["NICK claw"]
 
 
+@pytest.mark.parametrize("has_mode", [False, True])
+def test_a_network_with_a_mode_for_bots_is_told_that_we_are_one(
+        bot, has_mode):
+    bot.server.support += ["BOT=B"] * has_mode
+
+    async def work():
+        async with bot.listening():
+            await bot.send("hi")
+
+    asyncio.run(work())
+
+    assert ("MODE claw +B" in bot.server.received) is has_mode
+
+
 @pytest.mark.parametrize("has_sasl", [False, True])
 def test_a_login_where_there_is_none_does_not_vouch_for_people(
         tmp_path, has_sasl):
