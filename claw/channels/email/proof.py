@@ -8,12 +8,15 @@ it, SPF of it. Source: RFC 8601, RFC 7489 section 3.1.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from claw.channels.email.envelope import normalise_domain
 from claw.core.value import Value
 
-_TOKEN = re.compile(r'"((?:[^"\\]|\\.)*+)"|([^\s;="]+)|([;="])|\s+', re.DOTALL)
+# A value ends with a blank or ";": an address may have "=" and quotes in it.
+_VALUE = r'(?:"(?:[^"\\]|\\.)*+"|[^\s;"])++'
+_TOKEN = re.compile(rf'([^\s;="]++)\s*=\s*({_VALUE})|({_VALUE})|([;"])|\s+',
+                    re.DOTALL | re.ASCII)
 _COMMENT = re.compile(r'("(?:[^"\\]|\\.)*+")|\((?:[^()\\]|\\.)*+\)',
                       re.DOTALL)
 # An address of the sender's making, that the server has put in its words.
@@ -90,7 +93,7 @@ def _speaks_for(signer: str | None, domain: str) -> bool:
 
 def _domain(value: str | None) -> str | None:
     return None if value is None else normalise_domain(
-        value.strip("<>").rpartition("@")[2])
+        value.strip('<>"').rpartition("@")[2])
 
 
 def _read(header: str) -> tuple[str, list[_Result]] | None:
@@ -103,37 +106,26 @@ def _read(header: str) -> tuple[str, list[_Result]] | None:
         text = _COMMENT.sub(lambda found: found[1] or " ", text)
     if set("()") & set(text):
         return None
-    groups: list[list[str]] = [[]]
+    server = ""
+    groups: list[list[tuple[str, str]]] = [[]]
     for found in _TOKEN.finditer(text):
-        quoted, word, sign = found.groups()
+        name, value, word, sign = found.groups()
         if sign == ";":
             groups.append([])
         elif sign == '"':
             return None
-        elif quoted is not None or word or sign:
-            groups[-1].append(sign or word or f" {quoted}")
-    server = ""
-    if "=" not in groups[0]:  # a name, and a version perhaps
-        server = "".join(groups.pop(0)[:1]).strip()
-    return server, [made for group in groups if (made := _result(group))]
+        elif name is not None:
+            groups[-1].append((name.lower(), value))
+        elif word and len(groups[-1]) > 1:  # of a value that has a blank
+            before, value = groups[-1].pop()
+            groups[-1].append((before, f"{value} {word}"))
+        elif word and len(groups) == 1:  # a version may follow
+            server = server or word
+    return "" if groups[0] else server, [_result(group) for group in groups if group]
 
 
-def _result(group: list[str]) -> _Result | None:
-    """`method[/version] = result property = value ...`."""
-    pairs: list[tuple[str, str]] = []
-    at = 0
-    while at + 2 < len(group):
-        name, sign, value = group[at:at + 3]
-        if sign != "=" or "=" in (name, value):
-            at += 1
-            continue
-        at += 3
-        if at < len(group) and group[at].startswith("@"):
-            value += group[at]  # a quoted local part, and its domain
-            at += 1
-        pairs.append((name.lower(), value.strip()))
-    if not pairs:
-        return None
+def _result(pairs: Sequence[tuple[str, str]]) -> _Result:
+    """Of `method[/version] = result property = value ...`."""
     properties: dict[str, str] = {}
     for name, value in pairs[1:]:
         properties.setdefault(name, value)

@@ -48,6 +48,15 @@ BAD = "fake.test; dkim=fail header.d=people.test"
     ("x; spf=fail (dkim=pass header.d=a.org) smtp.mailfrom=e@evil.org",
      "a.org", False),
     ('x; dkim=pass header.d="a.org', "a.org", False),
+    # a local part that its writer chose
+    ("x; spf=pass smtp.mailfrom=a.org=b@evil.org", "a.org", False),
+    ("x; dkim=pass header.i=a.org=b@evil.org", "a.org", False),
+    ('x; spf=pass smtp.mailfrom="me@a.org".b@evil.org', "a.org", False),
+    ('x; spf=pass smtp.mailfrom=b."me@a.org"@evil.org', "a.org", False),
+    ("x; spf=pass smtp.mailfrom=a.org\xa0b@evil.org", "a.org", False),
+    ("x; spf=pass smtp.mailfrom=a.org(b)c@evil.org", "a.org", False),
+    ("x; spf=pass smtp.mailfrom=prvs=1=me@a.org", "a.org", True),
+    ("x; dkim=pass header.b=x= header.d=a.org", "a.org", True),
     ("x; dkim=pass (open header.d=a.org", "a.org", False),
     ("", "a.org", False),
 ])
