@@ -76,7 +76,10 @@ def read_envelope(header: bytes, size_bytes: int, arrived_at: float
 
 
 def find_ids(value: str) -> list[str]:
-    return [one for one in _ID.findall(value[:100_000]) if one.isascii()]
+    """The ids in a header; one with an encoded word in it would be decoded
+    where it is written again."""
+    return [one for one in _ID.findall(value[:100_000])
+            if one.isascii() and "=?" not in one]
 
 
 def cut_references(ids: list[str]) -> tuple[str, ...]:
@@ -123,7 +126,7 @@ def normalise(address: str) -> str | None:
     local, at, domain = address.strip().rpartition("@")
     host = normalise_domain(domain)
     if not at or not local or host is None or not _BARE.fullmatch(
-            f"{local}@{host}") or not local.isprintable():
+            f"{local}@{host}") or not local.isprintable() or "=?" in address:
         return None
     return f"{local.translate(_ASCII_LOWER)}@{host}"
 

@@ -17,8 +17,7 @@ from claw.core.value import Value
 _VALUE = r'(?:"(?:[^"\\]|\\.)*+"|[^\s;"])++'
 _TOKEN = re.compile(rf'([^\s;="]++)\s*=\s*({_VALUE})|({_VALUE})|([;"])|\s+',
                     re.DOTALL | re.ASCII)
-_COMMENT = re.compile(r'("(?:[^"\\]|\\.)*+")|\((?:[^()\\]|\\.)*+\)',
-                      re.DOTALL)
+_PIECE = re.compile(r'\\.|[^\\"()]++|.', re.DOTALL)
 # An address of the sender's making, that the server has put in its words.
 _SLIPPED_IN = re.compile(r'"[^"]*[;()][^"]*"')
 # Servers that write a header for each method (iCloud) begin with these.
@@ -99,12 +98,8 @@ def _domain(value: str | None) -> str | None:
 def _read(header: str) -> tuple[str, list[_Result]] | None:
     """The server's name ("" where it gives none) and its results; None
     for what is not in the form."""
-    text = str(header)[:20_000]
-    if _SLIPPED_IN.search(text):
-        return None
-    for _ in range(5):  # comments in comments
-        text = _COMMENT.sub(lambda found: found[1] or " ", text)
-    if set("()") & set(text):
+    text = _drop_comments(str(header)[:20_000])
+    if text is None or _SLIPPED_IN.search(str(header)):
         return None
     server = ""
     groups: list[list[tuple[str, str]]] = [[]]
@@ -121,7 +116,28 @@ def _read(header: str) -> tuple[str, list[_Result]] | None:
             groups[-1].append((before, f"{value} {word}"))
         elif word and len(groups) == 1:  # a version may follow
             server = server or word
-    return "" if groups[0] else server, [_result(group) for group in groups if group]
+    return "" if groups[0] else server, [
+        _result(group) for group in groups if group]
+
+
+def _drop_comments(text: str) -> str | None:
+    """None where quotes and comments do not end. In one walk: strangers
+    write such headers too."""
+    kept: list[str] = []
+    depth, quoted = 0, False
+    for piece in _PIECE.findall(text):
+        if piece == '"' and not depth:
+            quoted = not quoted
+        elif not quoted and piece in "()":
+            depth += 1 if piece == "(" else -1
+            piece = " "
+        elif not (quoted or depth) and piece in ('\\"', "\\(", "\\)"):
+            return None
+        if depth < 0:
+            return None
+        if not depth:
+            kept.append(piece)
+    return None if depth or quoted else "".join(kept)
 
 
 def _result(pairs: Sequence[tuple[str, str]]) -> _Result:

@@ -108,7 +108,8 @@ def test_a_from_line_has_one_address(value, address, name):
     [], ["a@b.c", "d@e.f"], ["a@b.c, d@e.f"], [""], ["nobody"], ["@b.c"],
     ["<owner@good.test> <a@evil.test>"], ["owner@good.test <a@evil.test>"],
     ["<owner@good.test>, <a@evil.test>"], ["group: a@b.c;"],
-    ["a@b.c@d.e"], ["<a@b.c"], ["=?utf-8?q?owner=40good.test?="],
+    ["a@b.c@d.e"], ["=?utf-8?q?a=0D=0Ab?=@c.d"],
+    ["<a@b.c"], ["=?utf-8?q?owner=40good.test?="],
     ["owner@good.test\0@evil.test"], ['"a b"@b.c'], ["a@ｂ.c"],
     ["a@" + "x" * 300 + "é.c"], ["a\ud83d@b.c"],
 ])
