@@ -1,6 +1,7 @@
 """Who counts as the sender of a mail, and who is let in."""
 
 import asyncio
+import time
 
 import pytest
 
@@ -12,6 +13,7 @@ from claw.channels.email.envelope import (
 )
 from claw.channels.email.intake import Addresses
 from claw.channels.email.proof import judge_sender
+from claw.channels.email.quoting import read_html
 from claw.core.channel import STRANGER
 from claw.testing.contracts.stage import until
 
@@ -62,6 +64,15 @@ BAD = "fake.test; dkim=fail header.d=people.test"
 ])
 def test_a_header_proves_a_domain(header, domain, good):
     assert judge_sender([header], domain).is_good is good
+
+
+def test_what_a_stranger_writes_is_read_in_one_walk():
+    started = time.process_time()
+
+    judge_sender(["x; " + "(\\" * 10_000] * 3, "a.org", "mx.example")
+    read_html(" " * 200_000)
+
+    assert time.process_time() - started < 3.0
 
 
 def test_only_the_topmost_header_counts():
