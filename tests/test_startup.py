@@ -53,6 +53,7 @@ LATE = {
     },
     "claw.channels.email.channel": {
         "asyncio",
+        "importlib.util",
         "claw.channels.email.diagnose",
         "claw.channels.email.intake",
         "claw.channels.email.listener",

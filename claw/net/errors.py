@@ -274,6 +274,14 @@ def wire_error(peer: Peer, url: str, error: BaseException,
         f"{where} broke off in the middle of its answer", hint="try again")
 
 
+def name_cause(error: BaseException) -> str | None:
+    """The words for why there is no connection; None for what is not among
+    the well-known causes."""
+    names = class_names(error)
+    return next((words for classes, words, _ in _CAUSES[:-1]
+                 if names.intersection(classes)), None)
+
+
 def was_unsent(error: BaseException) -> bool:
     """Whether a request never got to its server: no name, no connection,
     no address."""

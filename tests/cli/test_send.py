@@ -76,9 +76,14 @@ def test_a_failure_that_comes_again_is_said_once_and_counted(claw, home):
 
     lines = done.err.splitlines()
     assert (done.code, done.out) == (5, "")
-    assert len([line for line in lines
-                if line.startswith("claw: webhook: ")]) == 1
+    assert len([line for line in lines if "refused" in line]) == 1
     assert "claw: it was tried" in done.err
+
+
+def test_the_reason_is_not_said_twice(claw, platform):
+    done = claw("send", "telegram:999999", "x")
+
+    assert done.err.count("chat not found") == 1
 
 
 @pytest.mark.parametrize(("arguments", "code", "said"), [

@@ -108,6 +108,12 @@ class Api:
     async def aclose(self) -> None:
         await self._http.aclose()
 
+    @property
+    def ahead_s(self) -> float:
+        """By how much Discord's clock is ahead of ours, as far as it has
+        told it."""
+        return self._ahead_s
+
     def server_time(self) -> float:
         """Unix seconds by Discord's clock, by which ids are given out, as
         far as it has told it."""

@@ -34,8 +34,12 @@ class Finder:
     async def find(self, doubt: Doubt) -> tuple[str, ...] | None:
         """As FindsSent says. Raises UnavailableError, AuthError."""
         nonce = doubt.part.data.get("nonce")
-        after = _find_start(doubt, nonce)
-        if after is None or read_chat(doubt.message.recipient) is None:
+        if read_chat(doubt.message.recipient) is None:
+            return None
+        if not any(_read(doubt.before)):
+            await self._api.me()  # tells the time, too
+        after = _find_start(doubt, nonce, self._api.ahead_s)
+        if after is None:
             return None
         chat = await self._sender.find_chat(doubt.message.recipient)
         rows = await self._read_own(chat, after)
@@ -76,13 +80,15 @@ class Finder:
         return None
 
 
-def _find_start(doubt: Doubt, nonce: Any) -> int | None:
-    """An id that the part stands after; None where nothing tells one."""
+def _find_start(doubt: Doubt, nonce: Any, ahead_s: float) -> int | None:
+    """An id that the part stands after; None where nothing tells one. The
+    time in a nonce is Discord's, or ours where it had not told its yet."""
     known = max(map(int, _read(doubt.before)), default=None)
     if known is not None:
         return known
     drawn = read_drawn(nonce) if isinstance(nonce, str) else None
-    return None if drawn is None else snowflake(drawn - _CLOCK_S)
+    return None if drawn is None else snowflake(
+        drawn + min(ahead_s, 0.0) - _CLOCK_S)
 
 
 def _read(places: Iterable[Place]) -> Iterator[str]:

@@ -9,6 +9,7 @@ import binascii
 import codecs
 import quopri
 import re
+from email.message import Message
 
 from claw.text.addresses import drop_controls
 from claw.text.charset import decode_page, find_charset
@@ -58,6 +59,22 @@ def _is_utf8(data: bytes) -> bool:
         return not data.decode().isascii()
     except UnicodeDecodeError:
         return False
+
+
+def read_raw(message: Message, name: str) -> list[str]:
+    """The values of a header, bare bytes in them as surrogates: the library
+    has a U+FFFD for each."""
+    return [str(value) for key, value in message.raw_items()
+            if key.lower() == name]
+
+
+def decode_utf8(raw: str) -> str:
+    """Bare bytes as what they most likely are; unchanged where they are no
+    UTF-8."""
+    try:
+        return raw.encode("utf-8", "surrogateescape").decode()
+    except UnicodeError:
+        return raw
 
 
 def decode_header(raw: str) -> str:

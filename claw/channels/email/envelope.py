@@ -8,7 +8,11 @@ from email.parser import BytesHeaderParser
 from email.policy import compat32
 from email.utils import parsedate_to_datetime
 
-from claw.channels.email.decoding import decode_header
+from claw.channels.email.decoding import (
+    decode_header,
+    decode_utf8,
+    read_raw,
+)
 from claw.core.value import Value
 
 _SKEW_S = 86_400  # a Date that is further off is not believed
@@ -60,7 +64,7 @@ def read_envelope(header: bytes, size_bytes: int, arrived_at: float
     """Of a header block as it came. Never raises."""
     raw = BytesHeaderParser(policy=compat32).parsebytes(
         _LONE_CR.sub(b" ", header))  # no line's end to who has checked it
-    sender, why = read_sender([str(v) for v in raw.get_all("From", [])])
+    sender, why = read_sender(read_raw(raw, "from"))
     own = find_ids(str(raw.get("Message-ID", "")))
     digest = hashlib.blake2b(header + b"%d" % size_bytes, digest_size=16)
     mail_id = own[0] if len(own) == 1 and own[0].isascii() \
@@ -70,13 +74,17 @@ def read_envelope(header: bytes, size_bytes: int, arrived_at: float
         [*find_ids(str(raw.get("References", ""))), *answers])
         if one != mail_id]
     return Envelope(mail_id, sender, why,
-                    decode_header(str(raw.get("Subject", "")))[:1000],
+                    decode_header("".join(
+                        read_raw(raw, "subject")[:1]))[:1000],
                     _read_date(str(raw.get("Date", "")), arrived_at),
                     cut_references(references), raw)
 
 
 def find_ids(value: str) -> list[str]:
-    return [one for one in _ID.findall(value[:100_000]) if one.isascii()]
+    """The ids in a header; one with an encoded word in it would be decoded
+    where it is written again."""
+    return [one for one in _ID.findall(value[:100_000])
+            if one.isascii() and "=?" not in one]
 
 
 def cut_references(ids: list[str]) -> tuple[str, ...]:
@@ -100,7 +108,7 @@ def read_sender(values: list[str]) -> tuple[Sender | None, str]:
         return None, f"it has {len(values) or 'no'} From lines"
     if len(values[0]) > _FROM_CHARS:
         return None, "its From line is too long"
-    value = " ".join(values[0].split())
+    value = " ".join(decode_utf8(values[0]).split())
     bare = _QUOTED.sub("", value)
     for _ in range(5):  # comments in comments
         bare = _COMMENT.sub("", bare)
@@ -123,7 +131,7 @@ def normalise(address: str) -> str | None:
     local, at, domain = address.strip().rpartition("@")
     host = normalise_domain(domain)
     if not at or not local or host is None or not _BARE.fullmatch(
-            f"{local}@{host}") or not local.isprintable():
+            f"{local}@{host}") or not local.isprintable() or "=?" in address:
         return None
     return f"{local.translate(_ASCII_LOWER)}@{host}"
 

@@ -124,7 +124,8 @@ class Intake:
                     "server in its Authentication-Results, or \"off\" where "
                     "it writes none: claw channel doctor")
                 return None
-        if answers_us(mail) and not self._limit.admits(mail.sender.address):
+        if answers_us(mail) and not self._limit.admits(
+                mail.sender.address, mail.id):
             self._leave("mail.ignored", mail, uid, "it answers our answers "
                         "too often: another program?")
             return None

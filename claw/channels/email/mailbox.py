@@ -28,7 +28,7 @@ from claw.core.errors import (
 from claw.core.installed import install_command
 from claw.core.value import Value
 from claw.net.addresses import is_loopback
-from claw.net.errors import scrub
+from claw.net.errors import name_cause, scrub
 from claw.net.remote import load_certificates
 
 if TYPE_CHECKING:
@@ -322,7 +322,7 @@ class Mailbox:
         return UnavailableError(f"{self._where}: {text}", hint=hint)
 
     def _scrub(self, error: BaseException) -> str:
-        text = str(error) or type(error).__name__
+        text = name_cause(error) or str(error) or type(error).__name__
         if text.startswith("b'") and text.endswith("'"):
             text = text[2:-1]
         return " ".join(scrub(text, self._secrets).split())[:300]

@@ -95,9 +95,11 @@ def split_subject(text: str) -> tuple[str, str]:
 
 
 def _one_line(text: str) -> str:
-    """Without anything that could end a header."""
+    """Without anything that could end a header: the library decodes
+    encoded words, newlines and all."""
     return " ".join("".join(
-        c if c.isprintable() else " " for c in clean(text)).split())
+        c if c.isprintable() else " " for c in clean(text)).replace(
+            "=?", "= ?").split())
 
 
 def build(part: Part, recipient: str, own: str,
@@ -112,7 +114,8 @@ def build(part: Part, recipient: str, own: str,
     mail["Subject"] = _one_line(str(data.get("subject", "")))
     mail["Date"] = format_datetime(datetime.now(UTC))
     mail["Message-ID"] = str(data["message_id"])
-    references = [str(one) for one in data.get("references") or ()]
+    references = [one for one in map(str, data.get("references") or ())
+                  if "=?" not in one]
     if references:
         mail["In-Reply-To"] = references[-1]
         mail["References"] = " ".join(references)

@@ -8,14 +8,16 @@ it, SPF of it. Source: RFC 8601, RFC 7489 section 3.1.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from claw.channels.email.envelope import normalise_domain
 from claw.core.value import Value
 
-_TOKEN = re.compile(r'"((?:[^"\\]|\\.)*+)"|([^\s;="]+)|([;="])|\s+', re.DOTALL)
-_COMMENT = re.compile(r'("(?:[^"\\]|\\.)*+")|\((?:[^()\\]|\\.)*+\)',
-                      re.DOTALL)
+# A value ends with a blank or ";": an address may have "=" and quotes in it.
+_VALUE = r'(?:"(?:[^"\\]|\\.)*+"|[^\s;"])++'
+_TOKEN = re.compile(rf'([^\s;="]++)\s*=\s*({_VALUE})|({_VALUE})|([;"])|\s+',
+                    re.DOTALL | re.ASCII)
+_PIECE = re.compile(r'\\.|[^\\"()]++|.', re.DOTALL)
 # An address of the sender's making, that the server has put in its words.
 _SLIPPED_IN = re.compile(r'"[^"]*[;()][^"]*"')
 # Servers that write a header for each method (iCloud) begin with these.
@@ -90,50 +92,56 @@ def _speaks_for(signer: str | None, domain: str) -> bool:
 
 def _domain(value: str | None) -> str | None:
     return None if value is None else normalise_domain(
-        value.strip("<>").rpartition("@")[2])
+        value.strip('<>"').rpartition("@")[2])
 
 
 def _read(header: str) -> tuple[str, list[_Result]] | None:
     """The server's name ("" where it gives none) and its results; None
     for what is not in the form."""
-    text = str(header)[:20_000]
-    if _SLIPPED_IN.search(text):
+    text = _drop_comments(str(header)[:20_000])
+    if text is None or _SLIPPED_IN.search(str(header)):
         return None
-    for _ in range(5):  # comments in comments
-        text = _COMMENT.sub(lambda found: found[1] or " ", text)
-    if set("()") & set(text):
-        return None
-    groups: list[list[str]] = [[]]
+    server = ""
+    groups: list[list[tuple[str, str]]] = [[]]
     for found in _TOKEN.finditer(text):
-        quoted, word, sign = found.groups()
+        name, value, word, sign = found.groups()
         if sign == ";":
             groups.append([])
         elif sign == '"':
             return None
-        elif quoted is not None or word or sign:
-            groups[-1].append(sign or word or f" {quoted}")
-    server = ""
-    if "=" not in groups[0]:  # a name, and a version perhaps
-        server = "".join(groups.pop(0)[:1]).strip()
-    return server, [made for group in groups if (made := _result(group))]
+        elif name is not None:
+            groups[-1].append((name.lower(), value))
+        elif word and len(groups[-1]) > 1:  # of a value that has a blank
+            before, value = groups[-1].pop()
+            groups[-1].append((before, f"{value} {word}"))
+        elif word and len(groups) == 1:  # a version may follow
+            server = server or word
+    return "" if groups[0] else server, [
+        _result(group) for group in groups if group]
 
 
-def _result(group: list[str]) -> _Result | None:
-    """`method[/version] = result property = value ...`."""
-    pairs: list[tuple[str, str]] = []
-    at = 0
-    while at + 2 < len(group):
-        name, sign, value = group[at:at + 3]
-        if sign != "=" or "=" in (name, value):
-            at += 1
-            continue
-        at += 3
-        if at < len(group) and group[at].startswith("@"):
-            value += group[at]  # a quoted local part, and its domain
-            at += 1
-        pairs.append((name.lower(), value.strip()))
-    if not pairs:
-        return None
+def _drop_comments(text: str) -> str | None:
+    """None where quotes and comments do not end. In one walk: strangers
+    write such headers too."""
+    kept: list[str] = []
+    depth, quoted = 0, False
+    for piece in _PIECE.findall(text):
+        if piece == '"' and not depth:
+            quoted = not quoted
+        elif not quoted and piece in "()":
+            depth += 1 if piece == "(" else -1
+            piece = " "
+        elif not (quoted or depth) and piece in ('\\"', "\\(", "\\)"):
+            return None
+        if depth < 0:
+            return None
+        if not depth:
+            kept.append(piece)
+    return None if depth or quoted else "".join(kept)
+
+
+def _result(pairs: Sequence[tuple[str, str]]) -> _Result:
+    """Of `method[/version] = result property = value ...`."""
     properties: dict[str, str] = {}
     for name, value in pairs[1:]:
         properties.setdefault(name, value)

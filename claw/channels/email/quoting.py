@@ -45,7 +45,7 @@ _HTML_QUOTE = re.compile(
 _HTML_LINES = re.compile(
     r"<(?=/?(?:p|div|br|tr|li|h[1-6]|blockquote|pre|table|hr)\b)",
     re.IGNORECASE)
-_HTML_BLANKS = re.compile(r"[ \t\r\f]*\n[ \t\r\f\n]*")
+_HTML_BLANKS = re.compile(r"(?<![ \t\r\f])[ \t\r\f]*+\n[ \t\r\f\n]*+")
 
 
 class Words(Value):

@@ -80,17 +80,20 @@ class AnswerLimit:
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
-        self._times: dict[str, deque[float]] = {}
+        self._times: dict[str, deque[tuple[float, str]]] = {}
 
-    def admits(self, address: str) -> bool:
-        """Count one; False where it is one too many."""
+    def admits(self, address: str, mail_id: str) -> bool:
+        """Count one, however often it is read; False where it is one too
+        many."""
         now = self._clock()
         if len(self._times) >= _PEOPLE:
             self._times.clear()
         times = self._times.setdefault(address, deque(maxlen=ANSWERS))
-        while times and now - times[0] >= ANSWERS_S:
+        while times and now - times[0][0] >= ANSWERS_S:
             times.popleft()
+        if any(known == mail_id for _, known in times):
+            return True
         if len(times) == ANSWERS:
             return False
-        times.append(now)
+        times.append((now, mail_id))
         return True

@@ -22,7 +22,7 @@ from claw.core.errors import (
 )
 from claw.core.installed import install_command
 from claw.net.addresses import is_loopback
-from claw.net.errors import scrub
+from claw.net.errors import name_cause, scrub
 from claw.net.remote import load_certificates
 
 if TYPE_CHECKING:
@@ -166,7 +166,8 @@ class Courier:
         if isinstance(error, SMTPResponseException):
             return self._translate_code(error.code, str(error.message), what,
                                         token)
-        text = self._scrub(str(error) or type(error).__name__, token)
+        text = name_cause(error) or self._scrub(
+            str(error) or type(error).__name__, token)
         hint = None
         if isinstance(error, SMTPException | OSError | TimeoutError
                       | ValueError | EOFError):

@@ -15,7 +15,11 @@ from email.policy import compat32
 from typing import Any
 from urllib.parse import unquote
 
-from claw.channels.email.decoding import decode_header
+from claw.channels.email.decoding import (
+    decode_bytes,
+    decode_header,
+    read_raw,
+)
 from claw.core.value import Value
 
 _MOST_DEPTH = 30
@@ -90,8 +94,13 @@ def _charset(message: Message) -> str:
 
 
 def _file_name(message: Message) -> str:
+    said = Message()
+    for header in ("Content-Type", "Content-Disposition"):
+        for value in read_raw(message, header.lower())[:1]:
+            said.set_raw(header, decode_bytes(value.encode(
+                "utf-8", "surrogateescape"), "utf-8"))
     try:
-        name = message.get_filename() or ""
+        name = said.get_filename() or ""
     except (ValueError, LookupError, TypeError, AttributeError):
         return "unnamed"  # parameters that nobody could read
     return decode_header(name)

@@ -37,7 +37,7 @@ async def diagnose(settings: IrcSettings, client: Client,
         else:
             rows.append(Finding("login", "ok",
                                 f"{settings.server} lets us in"))
-            rows += [_nick(session, settings), _account(session, settings),
+            rows += [_nick(session), _account(session, settings),
                      await _channels(session, settings),
                      _people(session, people), _history(session)]
     done = {row.id for row in rows}
@@ -93,10 +93,10 @@ def _tls(settings: IrcSettings) -> Finding:
     return Finding("tls", "ok", "the certificate is accepted")
 
 
-def _nick(session: Session, settings: IrcSettings) -> Finding:
-    if session.fold(session.nick) == session.fold(settings.nickname):
+def _nick(session: Session) -> Finding:
+    if session.fold(session.nick) == session.fold(session.wanted_nick):
         return Finding("nick", "ok", f"the nick is {session.nick}")
-    return Finding("nick", "warn", f"{settings.nickname} is in use (by a "
+    return Finding("nick", "warn", f"{session.wanted_nick} is in use (by a "
                    f"running claw listen?); this connection is "
                    f"{session.nick}",
                    "claw listen takes it back as soon as it is free")
@@ -138,6 +138,13 @@ async def _channels(session: Session, settings: IrcSettings) -> Finding:
 
 
 def _people(session: Session, people: People) -> Finding:
+    if people.has_accounts(session) and not session.has_accounts:
+        return Finding("people", "warn", "accounts are expected (a login is "
+                       "set, or the network had them before), but this "
+                       "server shows none: who can't be told by an account "
+                       "is refused, or is whoever has the nick",
+                       "is it the right server? Where there are no accounts "
+                       f"{_SET}sasl_password \"\"")
     if people.has_accounts(session):
         return Finding("people", "ok", "people are told by their accounts")
     return Finding("people", "warn", "this network has no accounts: whoever "

@@ -36,6 +36,8 @@ from claw.version import __version__
 
 CTCP_S = 10.0
 HINT_S = 10.0  # between hints to all strangers together
+REFUSED_S = 120.0  # who logs in meanwhile is heard when he names us
+_MOST_REFUSED = 1_000
 _TABLE = "channels_config.irc"
 _SERVICES = frozenset({
     "nickserv", "chanserv", "memoserv", "operserv", "hostserv", "botserv",
@@ -89,10 +91,14 @@ class Intake:
             text = "/" + text[1:]
         if not text:
             return None
+        chat = not private and not named and text[0] != "/"
+        if chat and self._is_refused(session, line.nick):
+            return None
         who = await self._people.identify(session, line)
         if not any(map(self.door.allows, who.people)):
             if private:
                 await self._answer_stranger(who, text, own_id, inbox, send)
+            self._note_refused(session, line.nick)
             return None
         if private and read_code(text) is not None:
             if self._told.is_due(who.id):
@@ -105,6 +111,19 @@ class Intake:
             _show(line.nick, text, private=private, acts=ctcp is not None),
             "irc", self._read_time(line),
             labels=(STRANGER,) if stranger else (), sender_name=line.nick)
+
+    def _is_refused(self, session: Session, nick: str) -> bool:
+        """Whether somebody may not write, as he was asked about lately:
+        what others say among themselves must not cost a WHOIS each."""
+        return self._clock() < session.refused.get(session.fold(nick), 0.0)
+
+    def _note_refused(self, session: Session, nick: str) -> None:
+        key = session.fold(nick)
+        known = session.known.get(key)
+        if known and known[1].address:  # not where the server can't tell
+            if len(session.refused) >= _MOST_REFUSED:
+                session.refused.clear()
+            session.refused[key] = self._clock() + REFUSED_S
 
     def _read_time(self, line: Line) -> int:
         try:

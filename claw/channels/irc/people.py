@@ -14,15 +14,15 @@ from collections.abc import Callable, Iterable
 
 from claw.channels.access import Person
 from claw.channels.irc.line import Line, fold
-from claw.channels.irc.session import Session
+from claw.channels.irc.session import Session, Whois
 from claw.channels.irc.settings import IrcSettings
 from claw.core.channel import KeepsMarks
 from claw.core.errors import RequestRefusedError, UnavailableError
 from claw.core.value import Value
 
 ACCOUNT, NICK = "account:", "nick:"
-# How long the answer about an address holds; who is not logged in may be in
-# a moment, but must not keep us asking.
+# How long the answer about a nick holds, while nobody is seen to leave it;
+# who is not logged in may be in a moment, but must not keep us asking.
 _FRESH_S, _UNKNOWN_S = 30.0, 5.0
 _SEEN_S = 10.0  # an answer of many lines asks not for each
 _MOST = 1_000
@@ -60,8 +60,6 @@ class People:
             str(entry).startswith(ACCOUNT)
             for entry in settings.allowed_users)
         self._mark = f"accounts:{settings.server.lower()}"
-        self._seen: dict[str, tuple[Session, str, float]] = {}
-        self._accounts: dict[str, tuple[float, str]] = {}
 
     def has_accounts(self, session: Session) -> bool:
         """Whether the network has accounts: a sign of it holds for good, or
@@ -92,19 +90,34 @@ class People:
     async def _look_up(self, session: Session, line: Line) -> str | None:
         """The account of who has the nick now, if that is who wrote; None
         where the server has no way to tell."""
-        until, account = self._accounts.get(line.source, (0.0, ""))
-        if self._clock() < until:
-            return account
-        who = await session.whois(line.nick)
+        address = line.source.partition("!")[2]
+        who = self._recall(session, line.nick, _FRESH_S)
+        if who is None or (who.address != address and not self._recall(
+                session, line.nick, _UNKNOWN_S)):
+            who = await self._ask(session, line.nick)
         if not who.works and not session.shows_accounts:
             return None
-        is_same = who.address == line.source.partition("!")[2]
-        account = who.account if is_same else ""
-        if len(self._accounts) >= _MOST:
-            self._accounts.clear()
-        self._accounts[line.source] = (self._clock() + (
-            _FRESH_S if account else _UNKNOWN_S), account)
-        return account
+        return who.account if who.address == address else ""
+
+    def _recall(self, session: Session, nick: str, seconds: float
+                ) -> Whois | None:
+        """What was found so lately, of who is still there."""
+        at, who = session.known.get(session.fold(nick)) or (0.0, Whois())
+        if not who.account:
+            seconds = _UNKNOWN_S
+        return who if at and self._clock() < at + seconds else None
+
+    async def _ask(self, session: Session, nick: str) -> Whois:
+        """Who has a nick; nobody, where it changed hands meanwhile."""
+        key = session.fold(nick)
+        if len(session.known) >= _MOST:
+            session.known.clear()
+        session.known[key] = None
+        who = await session.whois(nick)
+        if key not in session.known:
+            return Whois(works=who.works)
+        session.known[key] = (self._clock(), who)
+        return who
 
     # -- the other way
 
@@ -123,14 +136,12 @@ class People:
             return target
         account = name(recipient.removeprefix(ACCOUNT))
         check_target(account, session)
-        seen = self._seen.get(account)
-        if seen and seen[0] is session and self._clock() < seen[2]:
-            return seen[1]
         last = self._marks.get(f"nick:{account}")
         for nick in dict.fromkeys(filter(None, (last, account))):
-            if name((await session.whois(nick)).account) == account:
-                self._seen[account] = (session, nick,
-                                       self._clock() + _SEEN_S)
+            who = self._recall(session, nick, _SEEN_S)
+            if who is None or name(who.account) != account:
+                who = await self._ask(session, nick)
+            if name(who.account) == account:
                 return nick
         raise AwayError(f"nobody is logged in as {account} now",
                         hint="it is sent when they are back")

@@ -31,6 +31,7 @@ WANTED = ("message-tags", "server-time", "echo-message", "account-tag",
 ACCOUNT_CAPS = frozenset({"account-tag", "account-notify", "extended-join"})
 _CHUNK = 400
 _MOST_NICKS = 20
+_SURE_BYTES = 9  # every server takes a nick of that length
 _NICK_TAKEN = ("432", "433", "436", "437")
 _SASL_FAILED = ("902", "904", "905", "906", "907")
 _THROTTLED = ("too fast", "throttl", "too many", "try again", "reconnect")
@@ -56,6 +57,7 @@ class Registration:
         self.offered: dict[str, str] = {}
         self.caps: set[str] = set()
         self.nick = settings.nickname
+        self._most_nick = max(_SURE_BYTES, len(settings.nickname))
         self.logged_in = False
         self.account = ""
         self.refused = ""  # why the login failed
@@ -101,7 +103,7 @@ class Registration:
         elif line.command in _SASL_FAILED:
             self._refuse(strip_formats(line.last))
         elif line.command in _NICK_TAKEN:
-            self.nick = self._next_nick()
+            self.nick = self._next_nick(line)
             self._post(write_line("NICK", self.nick))
         elif line.command == "001":
             self.nick = line.param(0) or self.nick
@@ -190,16 +192,23 @@ class Registration:
             self._negotiates = False
             self._post(write_line("CAP", "END"))
 
-    def _next_nick(self) -> str:
-        """The nick with "_", "__", then with numbers."""
+    def _next_nick(self, refusal: Line) -> str:
+        """The nick with "_", "__", then with numbers: in the place of its
+        end where the server takes no longer ones, which it says (NICKLEN)
+        only when we are in."""
         number = next(self._numbers)
         if number > _MOST_NICKS:
             raise UnavailableError(
                 f"{self._settings.server} takes no nick like "
                 f"{self._settings.nickname!r}",
                 hint="claw config set channels_config.irc.nickname NICK")
+        told, wanted = refusal.param(1), self._settings.nickname
+        if refusal.command == "432":
+            self._most_nick = _SURE_BYTES
+        elif told and told != wanted and wanted.startswith(told):
+            self._most_nick = len(told)  # it was cut
         tail = "_" * number if number < 3 else str(number)
-        return self._settings.nickname[:30 - len(tail)] + tail
+        return wanted[:self._most_nick - len(tail)] + tail
 
 
 def judge_end(line: Line, settings: IrcSettings) -> ClawError | None:

@@ -37,6 +37,7 @@ _NOT_JOINED = ("403", "405", "437", "471", "473", "474", "475", "476", "477",
                "480", "489")
 # Of an answer to WHOIS, and why there is none now.
 _WHOIS = ("263", "311", "318", "330", "401", "402")
+_MOVES = ("JOIN", "KICK", "NICK", "PART", "QUIT")
 # Who somebody is, his server, and that he is a service or an operator.
 _SERVICE = ("310", "311", "312", "313")
 _KNOWN = re.compile("identified|logged in|accepted|recogni[sz]ed", re.I)
@@ -115,6 +116,10 @@ class Session:
         self._kicks = 0
         self.support: dict[str, str] = {}
         self.joined: set[str] = set()
+        # Whom a WHOIS found and when, by nick; None while it is asked.
+        # Who comes, goes or is called otherwise is forgotten.
+        self.known: dict[str, tuple[float, Whois] | None] = {}
+        self.refused: dict[str, float] = {}  # who may not, until when
         self.is_identified = False
         self._trusts_nickserv = False
         self.began_at = ""  # the server's time when we came
@@ -130,6 +135,13 @@ class Session:
     @property
     def nick(self) -> str:
         return self._start.nick
+
+    @property
+    def wanted_nick(self) -> str:
+        """The nick of the settings, as far as the server takes it."""
+        most = self.support.get("NICKLEN", "")
+        return self._settings.nickname[:int(most) if most.isdecimal()
+                                       and 0 < len(most) < 6 else None]
 
     @property
     def caps(self) -> set[str]:
@@ -197,6 +209,8 @@ class Session:
         self._reader = asyncio.create_task(self._read())
         await self._wait_for(self._told, self._patience.motd_s)
         self._check()
+        if len(mode := self.support.get("BOT", "")) == 1:
+            self._wire.post(write_line("MODE", self.nick, f"+{mode}"))
         if self._settings.nickserv_password:
             self._trusts_nickserv = not await self._is_nickserv_false()
             if not self._start.logged_in:
@@ -238,7 +252,7 @@ class Session:
     def regain(self) -> None:
         """Ask for our own nick now, and from time to time; for a listener,
         as it throws out whoever has it."""
-        wanted, password = (self._settings.nickname,
+        wanted, password = (self.wanted_nick,
                             self._settings.nickserv_password)
         if self.fold(self.nick) == self.fold(wanted):
             return
@@ -364,6 +378,11 @@ class Session:
             self.fail(error)
 
     def _take(self, line: Line) -> None:
+        if line.command in _MOVES:
+            nick = self.fold(line.param(1) if line.command == "KICK"
+                             else line.nick)
+            self.known.pop(nick, None)
+            self.refused.pop(nick, None)
         if line.command == "PING":
             self._wire.post(write_line("PONG", line.last))
         elif handle := _HANDLERS.get(line.command):
@@ -440,9 +459,9 @@ class Session:
 
     def _take_leaver(self, line: Line) -> None:
         """Somebody has given up a nick: perhaps it was ours."""
-        wanted = self.fold(self._settings.nickname)
+        wanted = self.fold(self.wanted_nick)
         if self.fold(line.nick) == wanted != self.fold(self.nick):
-            self._wire.post(write_line("NICK", self._settings.nickname))
+            self._wire.post(write_line("NICK", self.wanted_nick))
 
     def _take_join(self, line: Line) -> None:
         if self.is_ours(line):

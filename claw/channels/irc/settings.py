@@ -105,6 +105,10 @@ else while services are away.
 the network has accounts (NickServ) an entry of `allowed_users` is an \
 account: you must be logged in, best with SASL in your client too. Somebody \
 who only bears the name is refused, also while services are down. Where a \
+server has no `account-tag` claw asks WHOIS, and the answer holds for up to \
+30 seconds, until the nick is seen to come, leave or change: who takes it at \
+the same address (a web gateway) within that time, unseen in every channel of \
+the bot, passes as its owner. Where a \
 network has no accounts at all an entry is a nick, and whoever takes it first \
 is you: use such a network only if all of its users may use the bot. \
 `account:NAME` is never a nick; `nick:NAME` is one everywhere, at your own \

@@ -263,6 +263,8 @@ class MatrixApi:
         for root in (MEDIA, OLD_MEDIA):
             answer = await self._request(
                 self._http, "GET", make_path(root, *where), FILE_S)
+            if answer.status in (307, 308):
+                answer = await self._follow(answer)
             if answer.status < 300:
                 if len(answer.content) > FILE_BYTES:
                     raise RequestRefusedError("the file is larger than "
@@ -273,6 +275,22 @@ class MatrixApi:
                     body and body.get("errcode") == "M_NOT_FOUND"):
                 break
         raise self._refused("download", answer, body)
+
+    async def _follow(self, answer: Answer) -> Answer:
+        """What lies where the server keeps its media (S3, a CDN), asked
+        without the token."""
+        target = answer.headers.get("location", "")
+        if not target.startswith("https://"):
+            raise RequestRefusedError("the file lies at an address that is "
+                                      "not https", status=answer.status)
+        found = await self._http.request("GET", target, check=False,
+                                         timeout_s=FILE_S)
+        if found.status >= 300:
+            raise UnavailableError(
+                f"{extract_host(target)}, where the homeserver keeps its "
+                f"media, answered with HTTP {found.status}",
+                status=found.status, hint="try again later")
+        return found
 
     # -- the wire
 

@@ -194,6 +194,15 @@ def strip_mention(words: str, me: str, name: str) -> str:
                   flags=re.I).strip()
 
 
+def strip_address(words: str, me: str, name: str) -> str:
+    """The words without our name and a colon or comma in front of them, so
+    that a command is one."""
+    names = "|".join(map(re.escape, filter(None, (
+        me[1:], me[1:].partition(":")[0], name.strip().lstrip("@")))))
+    return re.sub(rf"\A\s*@?(?:{names})(?:[:,](?:\s+|(?=/))|\s+(?=/))", "",
+                  words, flags=re.I)
+
+
 def _name_pattern(me: str, name: str) -> re.Pattern[str]:
     localpart = me.partition(":")[0]
     names = sorted({re.escape(found) for found in (

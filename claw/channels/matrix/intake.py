@@ -28,6 +28,7 @@ from claw.channels.matrix.events import (
     is_silent,
     read_event,
     read_words,
+    strip_address,
     strip_mention,
     table,
     text,
@@ -124,13 +125,14 @@ class Intake:
                                  inbox)
             return None
         replied = await self._find_replied(event, origin)
+        mine = await self._rooms.name(origin.room_id, me.user_id)
         if self._needs_name and not origin.is_private:
-            mine = await self._rooms.name(origin.room_id, me.user_id)
             for_us = is_mentioned(event.content, me.user_id, mine) or (
                 replied is not None and replied.sender == me.user_id)
             if not for_us:
                 return None
             words = strip_mention(words, me.user_id, mine)
+        words = strip_address(words, me.user_id, mine)
         stranger = self.door.allowed.is_stranger(author)
         quote, quoted, labels = await self._quote(
             event, replied, origin, stranger=stranger)

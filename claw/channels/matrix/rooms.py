@@ -232,17 +232,20 @@ class Rooms:
         direct = items(await self._load_direct(), user)
         known = [room for room in joined if room in direct]
         for room in [*reversed(known), *joined[:_MOST_SCANNED]]:
-            if await self._is_ours(room, me.user_id, user):
+            if await self._is_ours(room, me.user_id, user,
+                                   noted=room in known):
                 return room
         if not makes:
             raise RequestRefusedError(f"there is no room with {user}")
         return await self._make_direct(user)
 
-    async def _is_ours(self, room_id: str, me: str, user: str) -> bool:
-        """Whether nobody but the two of us is in it, or the other one is
-        invited."""
+    async def _is_ours(self, room_id: str, me: str, user: str, *,
+                       noted: bool) -> bool:
+        """Whether nobody but the two of us is in it; or, where it is noted
+        as theirs, whether the other one is invited: into a room of his own
+        a stranger can invite anybody, and come back."""
         members = await self.load_members(room_id)
-        if members != {me}:
+        if members != {me} or not noted:
             return members == {me, user}
         try:
             state = await self._api.call("GET", "rooms", room_id, "state",

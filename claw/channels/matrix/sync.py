@@ -5,8 +5,8 @@ a kill the server gives the same again. A first start asks for no messages:
 what was said before is not answered. A timeline with a gap is filled from
 the room's history, down to the last token; in a room that has let us in,
 down to the invitation. A token that the server no longer knows (it was set
-up anew) costs nothing but time: all rooms are read again, as far as they are
-younger than the last sync.
+up anew) makes all rooms be read again: what is younger than the last sync,
+TIMELINE events of each at most; that there were more is logged.
 """
 
 import asyncio
@@ -210,7 +210,14 @@ class Syncer:
         limited = timeline.get("limited") is True and before
         if since == "":  # the token was lost
             oldest = int(self._marks.get("synced") or 0) - CLOCKS_S
-            return [raw for raw in raws if _time(raw) > oldest]
+            found = [raw for raw in raws if _time(raw) > oldest]
+            if limited and len(found) == len(raws):
+                self._log("gap_not_read", room=room_id, error="the sync "
+                          f"token was lost, and more than {len(raws)} events "
+                          "are newer than the last sync",
+                          hint="older messages were not seen: send them "
+                               "again")
+            return found
         is_new = _has_create(joined) or any(
             is_coming(event, me.user_id) for event in map(
                 self._read, raws) if event is not None)

@@ -6,9 +6,9 @@ somebody only where `trust_senders` says that the broker checks it.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
-from claw.channels.access import Door, Hints, Person, read_code
+from claw.channels.access import AllowList, Door, Hints, Person, read_code
 from claw.channels.mqtt.deliveries import Deliveries
 from claw.channels.mqtt.packets import (
     CORRELATION,
@@ -34,6 +34,21 @@ from claw.core.value import Value
 from claw.text.segment import clean
 
 
+class Topics(AllowList):
+    """Topics that may be written to: "@claw/ask" is another one than
+    "claw/ask", and may be another person's."""
+
+    def __init__(self, entries: Iterable[str | int]) -> None:
+        super().__init__(())
+        self._names = {str(entry).strip() for entry in entries} - {""}
+
+    def is_stranger(self, person: Person | None) -> bool:
+        return person is None or person.id not in self._names - {"*"}
+
+    def add(self, person: Person) -> None:
+        self._names.add(str(person.id))
+
+
 class Reply(Value):
     """What a stranger is told; `key` is the same when it is told again."""
 
@@ -51,6 +66,8 @@ class Intake:
         # Most topics have no reader for a hint: the log tells the owner.
         self.door = Door(settings.allowed_users, deps, clock=clock,
                          table="channels_config.mqtt", tells=False)
+        if not settings.trust_senders:
+            self.door.allowed = Topics(settings.allowed_users)
         self.deliveries = Deliveries(deps.marks, clock)
         self._settings = settings
         self._log = deps.log
@@ -96,7 +113,8 @@ class Intake:
         return None
 
     def _find_person(self, message: Publish, said: Said) -> Person:
-        trusted = self._settings.trust_senders and said.sender
+        trusted = (self._settings.trust_senders and said.sender
+                   and not said.is_ambiguous)
         return Person(said.sender if trusted else message.topic)
 
     def _build(self, message: Publish, said: Said, person: Person

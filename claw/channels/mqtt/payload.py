@@ -34,12 +34,14 @@ _ID = re.compile(r"mqtt_[0-9a-f]{32}(?:_([A-Za-z0-9_=-]*))?")
 
 class Said(Value):
     """A message that was read. `key` is what makes it known again, "" where
-    it says nothing of that kind."""
+    it says nothing of that kind; `is_ambiguous`: it names several senders,
+    of whom a broker may have checked another one."""
 
     content: str
     sender: str = ""
     thread_id: str | None = None
     key: str = ""
+    is_ambiguous: bool = False
 
 
 def read_payload(message: Publish) -> Said | None:
@@ -48,14 +50,18 @@ def read_payload(message: Publish) -> Said | None:
     if text is None:
         return None
     user = dict(reversed(message.user))  # the first of a name counts
+    senders = [value for name, value in message.user if name == "sender"]
     fields = _read_json(text)
     if fields is not None:
         user = {**user, **{name: fields[name] for name in (
             "sender", "id", "thread_id") if name in fields}}
         text = fields["content"]
-    return Said(clean(text), _name(user.get("sender")),
+        senders += [str(fields["sender"])] if "sender" in fields else []
+    sender = _name(user.get("sender"))
+    return Said(clean(text), sender,
                 _name(user.get("thread_id")) or None,
-                _make_key(message, user.get("id")))
+                _make_key(message, user.get("id"), sender),
+                len(set(senders)) > 1)
 
 
 def _decode(payload: bytes) -> str | None:
@@ -97,12 +103,13 @@ def make_name(text: str) -> str:
     ).split())[:NAME_CHARS]
 
 
-def _make_key(message: Publish, given: object) -> str:
-    """The id that a message says is its writer's own, that is its topic's;
-    1 and "1" are two. Correlation data that is unique names a request."""
+def _make_key(message: Publish, given: object, sender: str) -> str:
+    """The id that a message says is its writer's own, that is its topic's
+    and its sender's; 1 and "1" are two. Correlation data that is unique
+    names a request."""
     if isinstance(given, str | int) and not isinstance(given, bool) \
             and str(given).strip():
-        return _hash("id", type(given).__name__, message.topic,
+        return _hash("id", type(given).__name__, message.topic, sender,
                      clean(str(given)))
     correlation = message.properties.get(CORRELATION, b"")
     if len(correlation) >= _UNIQUE_BYTES:

@@ -53,11 +53,14 @@ def send(context: typer.Context,
     EmergencyStop(run.places.home).check()
     require_trust(run.use_workspace(asks=True))
     message = _message(run, text or [], file or [], thread, target)
-    failures: Counter[str] = Counter()
+    failures: Counter[tuple[str, str]] = Counter()
     with run.out.waiting("sending"):
         outcome = asyncio.run(sent_by(
             run.settings, message[0], message[1], _log(run, failures),
             timeout_s=timeout))
+    for reason, error in list(failures)[-1:]:
+        if error not in (outcome.error or ""):
+            run.out.note(reason)
     if failures.total() > len(failures):
         run.out.note(f"it was tried {plural(failures.total(), 'time')}")
     require_sent(outcome)
@@ -79,12 +82,15 @@ def _message(run: Invocation, words: list[str], files: list[Path],
                                 attachments=collect_attachments(files))
 
 
-def _log(run: Invocation, failures: Counter[str]) -> Any:
-    """A log that says each failure of a send once, and counts them."""
+def _log(run: Invocation, failures: Counter[tuple[str, str]]) -> Any:
+    """A log that counts the failures of a send, and says each one once as
+    the next other one comes: the last is what the command ends with."""
     def log(event: str, **fields: Any) -> None:
-        if event == "send.error":
-            text = f"{fields.get('channel')}: {fields.get('error')}"
-            failures[text] += 1
-            if failures[text] == 1:
-                run.out.note(text)
+        if event != "send.error":
+            return
+        error = str(fields.get("error"))
+        failure = f"{fields.get('channel')}: {error}", error
+        if failures and failure not in failures:
+            run.out.note(next(reversed(failures))[0])
+        failures[failure] += 1
     return log

@@ -308,6 +308,23 @@ def test_without_a_message_before_the_nonce_tells_since_when(bot, platform):
     assert found == (arrived,)
 
 
+def test_a_part_of_a_clock_that_is_ahead_is_found(bot, platform):
+    """Its nonce was drawn before Discord had told its time."""
+    bot.ahead_s = 3600
+
+    async def draw(channel):
+        return one(channel)
+
+    async def work(channel):
+        arrived = await channel.send_part(message, part)
+        return arrived, await channel.find_sent(Doubt(message, part))
+
+    message, part = run(bot, draw)
+    arrived, found = run(bot, work)
+
+    assert found == (arrived,)
+
+
 def test_a_file_in_doubt_is_found_by_its_name(bot, platform):
     file = attach(bot, "a.txt", b"it", "text/plain")
 

@@ -2,6 +2,8 @@
 
 import asyncio
 import re
+import socket
+import ssl
 import sys
 
 import msgspec
@@ -10,6 +12,7 @@ import pytest
 from claw.channels.email.diagnose import judge_proofs
 from claw.channels.email.logins import Logins
 from claw.channels.email.settings import SETUP, EmailSettings, choose_way
+from claw.channels.email.smtp import Courier
 from claw.core.channel import SendMessage
 from claw.core.errors import AuthError, ConfigError, MissingPartError
 
@@ -48,7 +51,7 @@ def test_a_wrong_password_is_told_once_for_each_server(post):
     ({"auth_results": "other.test"}, "senders", "warn", "fake.test on 1"),
     ({"require_authentication": False}, "senders", "warn", "believed"),
     ({"imap_port": 1}, "imap", "fail", "refused"),
-    ({"smtp_port": 1}, "smtp", "fail", ""),
+    ({"smtp_port": 1}, "smtp", "fail", "1: connection refused"),
 ])
 def test_what_is_wrong_is_named(post, mail, given, row, status, words):
     mail.post("hello")
@@ -147,3 +150,20 @@ def test_listen_check_and_send_say_what_is_missing_before_they_begin(
 
     with pytest.raises(MissingPartError, match="IMAPClient and aiosmtplib"):
         post.make()
+
+
+@pytest.mark.each(("error", "words"), [
+    (ssl.SSLCertVerificationError(1, "[SSL] (_ssl.c:1006)"),
+     "its certificate was not accepted"),
+    (ConnectionRefusedError(111, "Connect call failed"),
+     "connection refused"),
+    (socket.gaierror(-2, "Name or service not known"),
+     "its name could not be resolved (DNS)")])
+def test_no_raw_error_of_the_system_is_shown(error, words):
+    settings = EmailSettings(smtp_host="mail.example.org")
+    courier = Courier(settings, Logins(settings))
+
+    told = courier._translate(error, "the connection")
+
+    assert told.message.endswith(f": {words}")
+    assert told.hint

@@ -357,3 +357,25 @@ def test_a_structure_of_another_form_is_one_file(body):
 ])
 def test_an_encoding_is_undone_as_far_as_it_goes(data, encoding, found):
     assert undo_encoding(data, encoding) == found
+
+
+@pytest.mark.each(("bare", "text"), [
+    ("Grüße".encode(), "Grüße"),
+    ("Привет, друзья".encode(), "Привет, друзья"),
+    ("Grüße".encode("latin-1"), "Grüße"),
+])
+def test_bare_bytes_in_headers_are_words(bare, text):
+    head = (b'From: "' + bare + b'" <a@b.c>\r\nSubject: ' + bare
+            + b"\r\nContent-Type: application/pdf\r\n"
+            b'Content-Disposition: attachment; filename="' + bare
+            + b'"\r\n\r\n')
+    mail = read_envelope(head, 1, 0.0)
+
+    assert (mail.subject, read_whole(head)[0].name) == (text, text)
+    assert mail.sender.address == "a@b.c"
+
+
+def test_an_address_in_bare_utf8_is_itself():
+    mail = read_envelope("From: jürgen@people.test\r\n\r\n".encode(), 1, 0.0)
+
+    assert mail.sender.address == "jürgen@people.test"

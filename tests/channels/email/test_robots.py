@@ -61,3 +61,13 @@ def test_two_programs_do_not_talk_for_ever(post, mail, monkeypatch):
     assert [m.content for m in heard] == [
         "ping 0", "ping 1", "ping 2", "a mail of its own"]
     assert "another program" in post.logged("mail.ignored")[0]["why"]
+
+
+def test_an_answer_that_is_read_again_counts_once():
+    limit = robots.AnswerLimit(lambda: 0.0)
+
+    assert all(limit.admits("a@b.c", "<1@b.c>")
+               for _ in range(2 * robots.ANSWERS))
+    assert [limit.admits("a@b.c", f"<{n}@b.c>")
+            for n in range(2, robots.ANSWERS + 2)] == [
+                *[True] * (robots.ANSWERS - 1), False]

@@ -66,6 +66,23 @@ def test_long_ids_are_not_folded_into_something_else(post, mail):
     assert ids[5] not in raw
 
 
+def test_encoded_words_put_no_header_into_the_answer(post, mail):
+    word = "=?utf-8?q?a=0D=0ABcc=3Aeve=40evil.test?="
+    coded = word.replace("=", "=3D").replace("?", "=3F")
+    mail.post("hi", message_id="<a1@people.test>",
+              subject=f"=?utf-8?q?{coded}?=",
+              References=f"<{word}@people.test> <b@people.test>")
+    found = post.hears()[0]
+
+    (post.workspace / "a.txt").write_text("x")
+    file = Attachment(str(post.workspace / "a.txt"), f"{word}.txt")
+
+    for root in (found.thread_ts, f"<{word}@people.test>"):
+        sent = post.sends("ok", thread_ts=root, attachments=(file,))
+        assert b"\nBcc" not in sent.raw
+        assert sent.message["Bcc"] is None
+
+
 @pytest.mark.parametrize(("content", "given", "subject", "text"), [
     ("Subject: Hello\n\nthere", {}, "Hello", "there"),
     ("there", {}, "Message from claw", "there"),

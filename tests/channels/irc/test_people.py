@@ -1,6 +1,7 @@
 """Who may write: a nick is no identity."""
 
 import asyncio
+import itertools
 
 import pytest
 
@@ -198,6 +199,81 @@ def test_whois_is_not_asked_for_each_line(tmp_path):
 
         asked = [line for line in server.received if "WHOIS" in line]
         assert sorted(asked) == ["WHOIS alice", "WHOIS mallory"]
+
+
+@pytest.mark.parametrize("move", [
+    "QUIT :gone", "NICK :al", "PART #a", "JOIN #a"])
+def test_who_takes_a_nick_after_its_owner_on_a_gateway_is_not_him(
+        tmp_path, move):
+    """One address for all who come by a web page."""
+    with FakeIrc(NO_TAGS) as server:
+        bot = Bot(server, tmp_path)
+
+        async def work():
+            server.say("hello")
+            await bot.hears()
+            server.raw(f":alice!u@alice.example {move}")
+            server.people["alice"] = ""
+            server.say("I am alice")
+            await until(lambda: bot.said)
+            return await bot.hears(1)
+
+        run(bot, work)
+
+    assert "can't tell who you are" in dict(bot.said)["alice"]
+
+
+def test_an_answer_goes_to_nobody_who_took_the_nick_a_moment_ago(bot):
+    async def work():
+        await bot.send("one")
+        bot.server.raw(":alice!u@alice.example QUIT :gone")
+        bot.server.people["alice"] = ""
+        await asyncio.sleep(0.1)
+        with pytest.raises(UnavailableError):
+            await bot.send("a secret")
+
+    run(bot, work)
+
+    assert [text for _, text in bot.said] == ["one"]
+
+
+def test_a_nick_that_changed_hands_while_it_was_asked_for_is_nobodys(
+        tmp_path):
+    with FakeIrc(NO_TAGS) as server:
+        bot = Bot(server, tmp_path)
+
+        def whois(client, line, answer=server._on_whois):
+            server._send(client, ":alice!u@alice.example QUIT :gone")
+            answer(client, line)
+
+        server._on_whois = whois
+
+        async def work():
+            server.say("I am alice")
+            await until(lambda: bot.said)
+            return await bot.hears(0)
+
+        run(bot, work)
+
+
+def test_talk_of_others_in_a_channel_does_not_hold_up_the_owner(tmp_path):
+    with FakeIrc(NO_TAGS) as server:
+        server.people = {"alice": "alice", "mallory": ""}
+        bot = Bot(server, tmp_path)
+
+        async def work():
+            bot.channel._people._clock = itertools.count(1e6, 40).__next__
+            for _ in range(5):
+                server.say("talk", nick="mallory", to="#a")
+            server.say("hello", to="#a")
+            await bot.hears()
+            asked = server.received.count("WHOIS mallory")
+            server.people["mallory"] = "alice"
+            server.say("claw: it is me", nick="mallory", to="#a")
+            await bot.hears(2)
+            return asked
+
+        assert run(bot, work, channels=("#a",)) == 1
 
 
 def test_an_answer_goes_to_the_account_whatever_its_nick(bot):

@@ -121,6 +121,48 @@ def test_a_nick_in_use_is_another_one_and_never_endless():
         start.hears(*[in_use] * 30)
 
 
+@pytest.mark.parametrize(("nickname", "refusals", "tried"), [
+    # as long as the server takes
+    ("exactly-sixteen-", ["433", "433"],
+     ["exactly-sixteen_", "exactly-sixtee__"]),
+    ("twelve-chars", ["433", "433", "433"],
+     ["twelve-char_", "twelve-cha__", "twelve-char3"]),
+    ("twelve-chars", ["432", "433"], ["twelve-c_", "twelve-__"]),
+    ("claw", ["433", "432"], ["claw_", "claw__"]),
+])
+def test_a_nick_as_long_as_the_server_takes_has_alternatives(
+        nickname, refusals, tried):
+    start = Start(nickname=nickname)
+
+    found = start.hears(*(f":s {numeric} * x :no" for numeric in refusals))
+
+    assert found == [f"NICK {nick}" for nick in tried]
+
+
+def test_a_server_that_cuts_nicks_is_given_another_one():
+    start = Start(nickname="twelve-chars")
+
+    assert start.hears(":s 433 * twelve-ch :in use") == ["NICK twelve-c_"]
+    start.hears(":s 001 twelve-c_ :Welcome")
+    assert start.it.nick == "twelve-c_"
+
+
+def test_a_nick_that_the_server_has_cut_is_not_asked_for_again(bot):
+    bot.server.support.append("NICKLEN=4")
+
+    async def work():
+        async with bot.listening(nickname="claw") as channel:
+            session = channel._client.current
+            session._settings = msgspec.structs.replace(
+                session._settings, nickname="clawing")
+            session.regain()
+            await bot.send("x")
+            return session.wanted_nick
+
+    assert asyncio.run(work()) == "claw"
+    assert "NICK clawing" not in bot.server.received
+
+
 @pytest.mark.parametrize(("line", "error"), [
     (":s 464 * :Password incorrect pass-of-server", AuthError),
     (":s 465 * :You are banned", AuthError),
@@ -214,6 +256,39 @@ def test_services_that_rename_us_are_not_fought_at_once(plain_bot):
 
     assert [line for line in plain_bot.server.received
             if line.startswith("NICK")] == ["NICK claw"]
+
+
+@pytest.mark.parametrize("has_mode", [False, True])
+def test_a_network_with_a_mode_for_bots_is_told_that_we_are_one(
+        bot, has_mode):
+    bot.server.support += ["BOT=B"] * has_mode
+
+    async def work():
+        async with bot.listening():
+            await bot.send("hi")
+
+    asyncio.run(work())
+
+    assert ("MODE claw +B" in bot.server.received) is has_mode
+
+
+@pytest.mark.parametrize("has_sasl", [False, True])
+def test_a_login_where_there_is_none_does_not_vouch_for_people(
+        tmp_path, has_sasl):
+    with FakeIrc(("message-tags", *["sasl=PLAIN"] * has_sasl)) as server:
+        bot = Bot(server, tmp_path)
+
+        async def work():
+            bot.make()
+            try:
+                return {row.id: row for row in await bot.channel.diagnose()}
+            finally:
+                await bot.channel.aclose()
+
+        row = asyncio.run(work())["people"]
+
+    assert row.status == ("ok" if has_sasl else "warn")
+    assert ("shows none" in row.detail) is not has_sasl
 
 
 def test_a_server_password_is_given_and_a_wrong_one_is_an_error(plain_bot):

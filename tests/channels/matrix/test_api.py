@@ -1,11 +1,14 @@
 """Answers of a server, read without trust."""
 
+import asyncio
 import json
 
+import httpx
 import pytest
 
 from claw.channels.matrix.api import (
     LONGEST_S,
+    MatrixApi,
     cut_deep,
     is_address,
     make_path,
@@ -13,7 +16,12 @@ from claw.channels.matrix.api import (
     read_body,
     read_wait_s,
 )
-from claw.core.errors import AuthError, ConfigError, RequestRefusedError
+from claw.core.errors import (
+    AuthError,
+    ClawError,
+    ConfigError,
+    RequestRefusedError,
+)
 from claw.net.http import Answer
 from claw.testing.fake_matrix import ROOM
 
@@ -103,3 +111,35 @@ def test_a_password_in_the_address_is_not_told(account, platform):
         account.sends("hello", ROOM, given={"homeserver": url})
 
     assert "hunter2" not in repr(caught.value)
+
+
+@pytest.mark.parametrize(("target", "comes"), [
+    ("https://bucket.example/file?X-Amz-Signature=abcdefgh", True),
+    ("http://bucket.example/file", False), ("https://", False), ("", False)])
+def test_media_that_lies_elsewhere_is_fetched_without_the_token(
+        target, comes):
+    seen = []
+
+    def answer(request):
+        seen.append((request.url.host, request.headers.get("authorization")))
+        return httpx.Response(200, content=b"it") \
+            if request.url.host == "bucket.example" else httpx.Response(
+                307, headers={"Location": target})
+
+    async def work():
+        api = MatrixApi("https://hs.example", "a-token-of-the-test",
+                        log=lambda *_, **__: None,
+                        transport=httpx.MockTransport(answer))
+        try:
+            return await api.download("mxc://hs.example/abc")
+        finally:
+            await api.aclose()
+
+    if comes:
+        assert asyncio.run(work()) == b"it"
+        assert seen == [("hs.example", "Bearer a-token-of-the-test"),
+                        ("bucket.example", None)]
+    else:
+        with pytest.raises(ClawError):
+            asyncio.run(work())
+        assert {host for host, _ in seen} == {"hs.example"}

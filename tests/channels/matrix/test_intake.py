@@ -311,3 +311,15 @@ def test_a_display_name_is_one_line(account, platform):
 
     assert message.sender_name.startswith("Al > ice x")
     assert len(message.sender_name) == 80
+
+
+@pytest.mark.parametrize(("said", "heard"), [
+    ("Claw: /new", "/new"), ("claw, hello", "hello"),
+    ("@claw:fake /stop", "/stop"), ("Claw /new", "/new"),
+    ("clawed: x", "clawed: x"), ("Claw is here", "Claw is here")])
+def test_a_command_behind_our_name_is_one_without_mention_only(
+        account, platform, said, heard):
+    platform.rename(BOT, "Claw")
+
+    assert [m.content for m in account.hears(
+        said.replace("@claw:fake", BOT))] == [heard]

@@ -277,6 +277,20 @@ def test_who_has_left_gets_a_new_room(account, platform):
     assert second[0] != ROOM
 
 
+def test_a_stranger_who_invites_the_owner_and_leaves_reads_nothing(
+        account, platform):
+    platform.add_room("!trap:fake", BOB)
+    room = platform.world.room("!trap:fake")
+    platform.world.enter(room, "@carol:fake", "invite", BOB)
+    platform.world.enter(room, BOB, "leave")
+
+    account.sends("a secret", "@carol:fake")
+    account.sends("another", "@carol:fake")
+
+    assert platform.answers("!trap:fake") == []
+    assert len({room for room, _ in platform.sends()}) == 1
+
+
 def test_an_alias_is_looked_up(account, platform):
     platform.add_alias("#lobby:fake", ROOM)
     account.sends("hello", "#lobby:fake")

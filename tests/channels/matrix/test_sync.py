@@ -1,6 +1,7 @@
 """Receiving: tokens, gaps, invitations, servers that go wrong."""
 
 import asyncio
+import time
 
 import pytest
 
@@ -99,6 +100,22 @@ def test_a_lost_token_loses_no_message(account, platform):
 
     assert account.inbox.contents[-1] == "two"
     assert account.logged("sync_token_refused")
+
+
+@pytest.mark.parametrize(("count", "told"), [(10, False), (70, True)])
+def test_a_lost_token_with_more_than_a_sync_gives_is_logged(
+        account, platform, count, told):
+    account.hears("one")
+    account.marks.set(f"since {BOT}", "a token of the old server")
+    account.marks.set("synced", str(int(time.time()) // 60 * 60))
+    for event in platform.world.room(ROOM).events:
+        event[1]["origin_server_ts"] = 0
+    for n in range(count):
+        platform.post(f"n{n}")
+    account.hears()
+
+    assert account.inbox.contents[-1] == f"n{count - 1}"
+    assert bool(account.logged("gap_not_read")) is told
 
 
 @pytest.mark.parametrize("how", ["reset", "half", "status", "html", "429"])

@@ -207,6 +207,51 @@ def test_a_name_in_a_message_makes_nobody_an_owner(place):
     assert place.broker.published == []
 
 
+def test_a_topic_with_an_at_sign_is_another_persons(place):
+    async def work():
+        async with place.listening(topics=("+/ask",),
+                                   allowed_users=("mina/ask",)):
+            place.broker.say("@mina/ask", "eve")
+            place.broker.say("mina/ask", "mina")
+            await place.hear(1)
+
+    asyncio.run(work())
+
+    assert place.texts == ["mina"]
+
+
+def test_who_names_two_senders_is_neither(place):
+    async def work():
+        async with place.listening(allowed_users=("mina",),
+                                   trust_senders=True):
+            place.broker.say(ALICE, '{"content": "one", "sender": "mina"}',
+                             properties={38: [("sender", "eve")]})
+            place.broker.say(ALICE, "two", properties={
+                38: [("sender", "mina"), ("sender", "eve")]})
+            place.broker.say(ALICE, "three", properties={
+                38: [("sender", "mina")]})
+            await place.hear(1)
+
+    asyncio.run(work())
+
+    assert place.texts == ["three"]
+
+
+def test_an_id_is_its_senders(place):
+    async def work():
+        async with place.listening():
+            for name in ("a", "b", "a"):
+                place.broker.say(ALICE, f'{{"content": "from {name}", '
+                                 f'"id": 1, "sender": "{name}"}}')
+            await place.hear(2)
+
+    asyncio.run(work())
+
+    assert place.texts[:2] == ["from a", "from b"]
+    first, second, *_ = place.inbox.messages
+    assert first.id != second.id
+
+
 def test_names_count_where_the_broker_checks_them(place):
     async def work():
         async with place.listening(allowed_users=("mina",),
