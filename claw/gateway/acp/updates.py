@@ -91,7 +91,7 @@ class Updates:
         self.flush()
         for call in self._open.values():
             self.put({"sessionUpdate": "tool_call_update",
-                       "toolCallId": call, "status": "failed"})
+                      "toolCallId": call, "status": "failed"})
         self._open.clear()
         self._message = _draw_id()
 
@@ -118,7 +118,7 @@ class Updates:
         if known is None:
             self._open[call_id] = call["toolCallId"]
             self.put({"sessionUpdate": "tool_call", **call, "title": title,
-                       "kind": kind, "status": "pending"})
+                      "kind": kind, "status": "pending"})
         return self._redact({**call, "title": title, "kind": kind,
                              "status": "pending", "content": _wrap(text)})
 
@@ -129,9 +129,9 @@ class Updates:
             if message.role == "tool":
                 if waiting:
                     self.put({"sessionUpdate": "tool_call_update",
-                               "toolCallId": waiting.pop(0),
-                               "status": "completed",
-                               "content": _wrap(message.text)})
+                              "toolCallId": waiting.pop(0),
+                              "status": "completed",
+                              "content": _wrap(message.text)})
                 continue
             self._message = _draw_id()
             if message.role == "user":
@@ -142,8 +142,8 @@ class Updates:
             for call, (name, arguments) in zip(waiting, message.calls,
                                                strict=True):
                 self.put({"sessionUpdate": "tool_call", "toolCallId": call,
-                           "title": f"{name} {arguments}"[:200],
-                           "kind": "other", "status": "completed"})
+                          "title": f"{name} {arguments}"[:200],
+                          "kind": "other", "status": "completed"})
         self._message = _draw_id()
 
     def _start(self, event: ToolStarted) -> None:
@@ -164,7 +164,7 @@ class Updates:
                 if call is None else
                 {"sessionUpdate": "tool_call_update", "toolCallId": call})
         self.put({**head, "content": _wrap(event.output), "status":
-                   "completed" if event.success else "failed"})
+                  "completed" if event.success else "failed"})
 
     def _describe(self, name: str, arguments: Mapping[str, Any]) -> Update:
         """How an editor shows a call, and which file it follows."""
@@ -178,7 +178,7 @@ class Updates:
     def _say(self, text: str, kind: str = "agent_message_chunk") -> None:
         if text:
             self.put({"sessionUpdate": kind, "messageId": self._message,
-                       "content": {"type": "text", "text": text}})
+                      "content": {"type": "text", "text": text}})
 
     def put(self, update: Update) -> None:
         """Any update, without secrets."""

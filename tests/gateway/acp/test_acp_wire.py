@@ -173,8 +173,10 @@ def test_an_editor_that_vanishes_ends_the_turn_and_it_is_kept(
         one = raw()
         session = one.open(str(home / "workspace"))
         one.prompt(session, "tell me")
-        while "agent_message_chunk" not in json.dumps(one.read()):
-            pass
+        said = ""
+        while "dark night" not in said:
+            update = one.read().get("params", {}).get("update", {})
+            said += update.get("content", {}).get("text", "")
         started = time.monotonic()
         if way == "term":
             one.process.send_signal(signal.SIGTERM)
@@ -238,33 +240,29 @@ def test_an_answer_is_out_before_the_end(raw, write_config):
     assert {0, 1} <= ids
 
 
-def test_prints_of_others_are_no_part_of_the_protocol(raw, home,
-                                                      write_config):
-    tools = home / "tools"
-    tools.mkdir(parents=True)
-    (tools / "noisy.py").write_text('''
+def test_prints_of_others_are_no_part_of_the_protocol(environment):
+    code = """
 import os
+from claw.cli.app import run
+from claw.gateway.acp.server import Server
 
-def noisy() -> str:
-    """Print something."""
+async def print_much(self, params):
     print("printed")
     os.write(1, b"written\\n")
     os.system("echo echoed")
-    return "done"
-''')
-    os.chmod(tools, 0o700)
-    with FakeOpenAI([tool_call("noisy"), "ok"]) as server:
-        write_config(CONFIG.format(url=server.url)
-                     + '[autonomy]\nauto_approve = ["noisy"]\n')
-        one = raw()
-        one.prompt(one.open(), "go")
-        assert one.read_answer(2)["result"] == {"stopReason": "end_turn"}
-        _, out, err = one.end()
+    return {}
 
-    assert server.chats[1].body["messages"][-1]["content"] == "done"
-    assert out == ""
+Server._authenticate = print_much
+run(["acp"])
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True,
+        env=environment, check=True,
+        input=write(1, "authenticate", methodId="x") + "\n")
+
+    assert [json.loads(line)["id"] for line in done.stdout.splitlines()] == [1]
     for word in ("printed", "written", "echoed"):
-        assert word in err
+        assert word in done.stderr
 
 
 def test_initialize_loads_no_http_client_and_no_provider(environment):
