@@ -99,5 +99,5 @@ def _describe_part(name: str, part: Any) -> Part:
             name, "fail", str(part.get("last_error")),
             part.get("hint") or "see the log of claw listen"),))
     ages = [f"last {what} {format_ago(part.get(f'last_{what}'))}"
-            for what in ("receive", "send") if part.get(f"last_{what}")]
+            for what in ("receive", "send", "turn") if part.get(f"last_{what}")]
     return Part(name, part, (Check(name, "ok", ", ".join(ages) or status),))
