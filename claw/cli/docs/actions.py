@@ -33,7 +33,6 @@ _OPTIONS = {
 _ARGUMENTS = {
     "channel doctor NAME": "channel",
     "channel setup NAME": "channel",
-    "tap CHANNEL": "channel",
     "config get KEY": "config-key",
     "config set KEY": "config-key",
     "config set VALUE": "config-value",
@@ -60,6 +59,7 @@ _ARGUMENTS = {
     "session show NAME": "session",
     **{f"skill {verb} NAME": "skill"
        for verb in ("accept", "audit", "remove", "show", "test")},
+    "tap CHANNEL": "channel",
     "template edit NAME": "template",
     "template save NAME": "template",
     "template show NAME": "template",
