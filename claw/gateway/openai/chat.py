@@ -225,8 +225,8 @@ def find_reason(response: ChatResponse) -> str:
 
 def usage_json(usage: TokenUsage | None) -> dict[str, Any] | None:
     """Tokens as Chat counts them; None where nobody did."""
-    if usage is None or usage.input_tokens is None \
-            and usage.output_tokens is None:
+    if usage is None or (usage.input_tokens is None
+                         and usage.output_tokens is None):
         return None
     read, written = usage.input_tokens or 0, usage.output_tokens or 0
     return {"prompt_tokens": read, "completion_tokens": written,

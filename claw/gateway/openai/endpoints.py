@@ -4,6 +4,7 @@ Who answers (a model, the agent, an embedder) comes in as `Answers`.
 """
 
 import time
+import uuid
 from collections.abc import Sequence
 from typing import Any, Protocol
 
@@ -43,10 +44,9 @@ NO_MODEL = "model_not_found"
 class Answers(Protocol):
     """Who answers. Members raise BadRequest and ClawError."""
 
-    async def prepare(self, call: ModelCall, key: Key | None
-                      ) -> tuple[str, Work]:
-        """The id of an answer, and what makes it. Raises BadRequest for a
-        model or a wish that can't be had."""
+    def answer(self, turn_id: str, call: ModelCall, key: Key | None
+               ) -> Work:
+        """What makes the answer."""
 
     async def list_models(self, key: Key | None) -> Sequence[str]:
         """The names that may be asked for."""
@@ -79,8 +79,9 @@ class OpenAIApi:
 
     async def complete(self, call: Call) -> Response:
         asked = parse_chat(await call.json())
-        name, work = await self._answers.prepare(asked, call.key)
-        writer = ChatWriter(name, asked)
+        turn_id = uuid.uuid4().hex
+        work = self._answers.answer(turn_id, asked, call.key)
+        writer = ChatWriter(turn_id, asked)
         if asked.stream:
             return await open_stream(run(work), writer, encode_data,
                                      self._note, DONE)
