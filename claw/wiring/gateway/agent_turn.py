@@ -118,8 +118,6 @@ class AgentTurns:
                 and result.finish_reason == NO_ANSWER:
             from claw.providers.offline import NO_MODEL, WAYS
             raise ConfigError(NO_MODEL, hint=f"to add a model: {WAYS}")
-        if not call.stream:
-            shown.put(result.text)
         if result.remarks:
             shown.put("\n\n" + "\n".join(result.remarks))
         text = shown.text

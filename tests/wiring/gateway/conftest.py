@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from contextlib import AsyncExitStack, contextmanager
+from contextlib import AsyncExitStack, ExitStack, contextmanager
 
 import pytest
 
@@ -23,6 +23,7 @@ class Served:
         self.keys = {}
         self.events = []
         self.port = 0
+        self.clients = ExitStack()
 
     @property
     def url(self):
@@ -30,6 +31,10 @@ class Served:
 
     def log(self, event, **fields):
         self.events.append((event, fields))
+
+    def closing(self, client):
+        """The client, closed before the server is."""
+        return self.clients.enter_context(client)
 
     def find(self, name):
         return [fields for event, fields in self.events if event == name]
@@ -42,7 +47,7 @@ def serve(tree, settings=None):
     settings = settings or GatewaySettings()
     keys = open_keys(tree)
     for name, sees in (("laptop", "owner"), ("mina", "mina"),
-                       ("nobody", None)):
+                       ("joe", "joe"), ("nobody", None)):
         keys.revoke(name)
         served.keys[name] = keys.add(name, sees)
     ready, loop = threading.Event(), asyncio.new_event_loop()
@@ -66,7 +71,8 @@ def serve(tree, settings=None):
     thread.start()
     try:
         assert ready.wait(10)
-        yield served
+        with served.clients:
+            yield served
     finally:
         loop.call_soon_threadsafe(stop.set)
         thread.join(10)

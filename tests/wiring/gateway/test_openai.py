@@ -3,8 +3,12 @@ of a model server behind it."""
 
 import base64
 import json
+import sqlite3
 import struct
+import threading
 import time
+from contextlib import closing
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import openai
 import pytest
@@ -17,6 +21,7 @@ from claw.testing.fake_openai import (
     slow,
     tool_call,
 )
+from claw.wiring.models.ledger import ledger_path
 
 PNG = ("data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ"
        "AAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
@@ -27,8 +32,9 @@ WEATHER = {"type": "function", "function": {
 
 
 def client(served, key="laptop", **options):
-    return OpenAI(base_url=served.url, api_key=served.keys[key],
-                  max_retries=0, timeout=20, **options)
+    return served.closing(OpenAI(
+        base_url=served.url, api_key=served.keys[key], max_retries=0,
+        timeout=20, **options))
 
 
 def ask(served, text="6 * 7?", model="fast", key="laptop", **options):
@@ -305,12 +311,16 @@ def test_a_key_of_nobody_has_no_memory_and_no_tools(api):
 def test_a_key_sees_the_memories_of_its_own_person(api):
     with FakeOpenAI([tool_call("memory_store", key="secret",
                                content="the code is 4711"), "Noted.",
-                     tool_call("memory_recall", query="code"),
-                     "No."]) as server, api(server) as served:
-        ask(served, "remember: the code is 4711", model="claw")
+                     tool_call("memory_recall", query="code"), "No.",
+                     tool_call("memory_recall", query="code"), "4711."]
+                    ) as server, api(server) as served:
+        ask(served, "remember: the code is 4711", model="claw", key="mina")
+        ask(served, "what is the code?", model="claw", key="joe")
+        strange = sent(server)
         ask(served, "what is the code?", model="claw", key="mina")
 
-    assert "4711" not in json.dumps(sent(server))
+    assert "4711" not in json.dumps(strange)
+    assert "4711" in json.dumps(sent(server))
 
 
 def test_the_conversation_and_the_system_message_reach_the_agent(api):
@@ -371,40 +381,70 @@ def test_tools_of_the_client_are_not_for_the_agent(api):
 # -- what it costs
 
 def test_the_ledger_knows_which_key_called(api):
-    from claw.wiring.models.ledger import open_ledger
     with FakeOpenAI(["yes"]) as server, api(server) as served:
         ask(served)
         ask(served, key="nobody")
         ask(served, model="claw")
-        ledger = open_ledger(served.tree, print)
-        calls = list(ledger.ledger.calls())
-        ledger.close()
+        path = ledger_path(served.tree.places)
 
-    assert [(one.origin, one.channel) for one in calls] == [
+    with closing(sqlite3.connect(path)) as ledger:
+        calls = list(ledger.execute(
+            "SELECT origin, channel FROM calls ORDER BY id"))
+    assert calls == [
         ("gateway", "gateway:laptop"), ("gateway", "gateway:nobody"),
         ("gateway", "gateway:laptop")]
 
 
 # -- embeddings
 
-@pytest.mark.parametrize("form", ["float", "base64"])
-def test_texts_are_embedded_where_there_is_an_embedder(api, form):
-    with FakeOpenAI(["no"]) as server, api(
-            server, "[memory]\nembedding_provider = "
-            f'"custom:{server.url}"\nembedding_model = "e"\n'
-            "embedding_dimensions = 3\n") as served:
-        server.embeddings = True
-        raw = client(served).embeddings.with_raw_response.create(
-            model="e", input=["one", "two"], encoding_format=form)
-        found = raw.parse().data
-        data = json.loads(raw.text)["data"]
+class Embedder(BaseHTTPRequestHandler):
+    """Answers with one vector for each text."""
 
-    assert len(found) == 2
-    if form == "base64":
-        assert len(struct.unpack("<3f", base64.b64decode(
-            data[0]["embedding"]))) == 3
-    else:
-        assert len(data[0]["embedding"]) == 3
+    def do_POST(self):
+        body = json.loads(self.rfile.read(
+            int(self.headers["content-length"])))
+        answer = json.dumps({"data": [
+            {"index": number, "embedding": [0.5, -1.0, len(text)]}
+            for number, text in enumerate(body["input"])]}).encode()
+        self.send_response(200)
+        self.send_header("content-length", str(len(answer)))
+        self.end_headers()
+        self.wfile.write(answer)
+
+    def log_message(self, *args):
+        pass
+
+
+@pytest.fixture
+def embedder():
+    with ThreadingHTTPServer(("127.0.0.1", 0), Embedder) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}/v1"
+        server.shutdown()
+        thread.join()
+
+
+def test_texts_are_embedded_where_there_is_an_embedder(api, embedder):
+    with FakeOpenAI(["no"]) as server, api(
+            server, f'[memory]\nembedding_provider = "custom:{embedder}"\n'
+            'embedding_model = "e"\nembedding_dimensions = 3\n') as served:
+        ask = client(served).embeddings.with_raw_response.create
+        numbers = ask(model="e", input=["one", "three"],
+                      encoding_format="float")
+        usual = ask(model="e", input="one")  # the SDK asks for base64
+        listed = [model.id for model in client(served).models.list()]
+        with pytest.raises(openai.NotFoundError):
+            ask(model="other", input="one")
+        with pytest.raises(openai.BadRequestError):
+            ask(model="e", input="one", dimensions=7)
+
+    assert [row["embedding"] for row in json.loads(numbers.text)["data"]] \
+        == [[0.5, -1.0, 3.0], [0.5, -1.0, 5.0]]
+    packed = base64.b64decode(json.loads(usual.text)["data"][0]["embedding"])
+    assert struct.unpack("<3f", packed) == (0.5, -1.0, 3.0)
+    assert usual.parse().data[0].embedding == [0.5, -1.0, 3.0]
+    assert f"custom:{embedder}/e" in listed
 
 
 def test_without_an_embedder_nothing_is_embedded(api):
