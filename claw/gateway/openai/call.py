@@ -101,3 +101,11 @@ def read_schema(table: Fields) -> Format:
     return Format("json_schema", table.need("schema", dict),
                   table.get("name", str) or "answer",
                   table.get("strict", bool))
+
+
+def refuse_priced(fields: Fields) -> None:
+    """Raise BadRequest for what the ledger can't know the price of."""
+    if fields.data.get("service_tier") == "default":
+        fields.skip(("service_tier",))
+    fields.refuse({"service_tier": "auto", "web_search_options": None},
+                  "the ledger does not know its price")

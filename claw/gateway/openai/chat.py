@@ -17,6 +17,7 @@ from claw.gateway.openai.call import (
     build_tools,
     read_schema,
     read_tool,
+    refuse_priced,
 )
 from claw.gateway.openai.content import (
     build_assistant,
@@ -52,10 +53,7 @@ def parse_chat(body: Any) -> ModelCall:
                   "claw answers in text")
     fields.refuse({"functions": [], "function_call": "none"},
                   "use tools and tool_choice")
-    fields.refuse({"service_tier": "auto", "web_search_options": {}},
-                  "the ledger does not know its price") \
-        if fields.data.get("service_tier") != "default" \
-        else fields.skip(("service_tier",))
+    refuse_priced(fields)
     stream = fields.get("stream", bool) or False
     usage = fields.data.get("stream_options")
     fields.skip(_SKIPPED)

@@ -27,11 +27,15 @@ from claw.gateway.openai.errors import (
     reply_error,
     translate,
 )
+from claw.gateway.openai.events import ResponseWriter
+from claw.gateway.openai.responses import parse_responses
 from claw.gateway.openai.stream import (
     DONE,
+    Encode,
     Work,
     collect,
     encode_data,
+    encode_event,
     open_stream,
     run,
 )
@@ -72,6 +76,7 @@ class OpenAIApi:
                             body_bytes=size, timeout_s=None,
                             render_error=render_error)
         return (row("/v1/chat/completions", self.complete),
+                row("/v1/responses", self.respond),
                 row("/v1/embeddings", self.embed),
                 row("/v1/models", self.list_models, "GET", size=0),
                 row("/v1/models/{name:path}", self.show_model, "GET",
@@ -80,12 +85,23 @@ class OpenAIApi:
     async def complete(self, call: Call) -> Response:
         asked = parse_chat(await call.json())
         turn_id = uuid.uuid4().hex
-        work = self._answers.answer(turn_id, asked, call.key)
-        writer = ChatWriter(turn_id, asked)
+        return await self._answer(call, asked, turn_id, ChatWriter(
+            turn_id, asked), encode_data, DONE)
+
+    async def respond(self, call: Call) -> Response:
+        asked = parse_responses(await call.json())
+        turn_id = uuid.uuid4().hex
+        return await self._answer(call, asked, turn_id, ResponseWriter(
+            turn_id, asked), encode_event)
+
+    async def _answer(self, call: Call, asked: ModelCall, turn_id: str,
+                      writer: ChatWriter | ResponseWriter, encode: Encode,
+                      last: bytes = b"") -> Response:
+        pieces = run(self._answers.answer(turn_id, asked, call.key))
         if asked.stream:
-            return await open_stream(run(work), writer, encode_data,
-                                     self._note, DONE)
-        return reply(writer.whole(await collect(run(work), call.request)))
+            return await open_stream(pieces, writer, encode, self._note,
+                                     last)
+        return reply(writer.whole(await collect(pieces, call.request)))
 
     async def embed(self, call: Call) -> Response:
         asked = parse_embeddings(await call.json())

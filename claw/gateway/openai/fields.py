@@ -70,10 +70,11 @@ class Fields:
     def refuse(self, usual: Mapping[str, Any], why: str) -> None:
         """Raise BadRequest for keys that have another value than this."""
         for key, value in usual.items():
-            found = self.any(key)
-            if found is not None and found != value:
+            if self.data.get(key) not in (None, value) \
+                    and key not in self._read:
                 raise BadRequest(f"{self.name(key)}: {why}", self.name(key),
                                  "unsupported_parameter")
+        self.skip(usual)
 
     def skip(self, keys: Collection[str]) -> None:
         """These say nothing about the answer."""

@@ -69,6 +69,7 @@ class Pipe:
 
 
 Work: TypeAlias = Callable[[Pipe], Awaitable[ChatResponse]]
+Encode: TypeAlias = Callable[[dict[str, Any]], bytes]
 # Pieces of text, "" where nothing came for a while, last the whole answer.
 Pieces: TypeAlias = AsyncGenerator[str | ChatResponse]
 
@@ -154,7 +155,7 @@ class EventStream(StreamingResponse):
 
 
 async def open_stream(pieces: Pieces, writer: Writer,
-                      encode: Callable[[dict[str, Any]], bytes],
+                      encode: Encode,
                       note: Callable[[Exception], None],
                       last: bytes = b"") -> EventStream:
     """The stream, once the first piece of it is there, or has to be waited

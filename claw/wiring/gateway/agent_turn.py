@@ -36,6 +36,7 @@ from claw.gateway.openai.errors import BadRequest
 from claw.gateway.openai.options import build_chat_request
 from claw.gateway.openai.stream import Pipe
 from claw.providers.factory import OFFLINE
+from claw.providers.offline import NO_MODEL, WAYS
 from claw.runtime.turn.narrowed import find_limit_usd, narrow_agent
 from claw.storage.log.entry import Start
 from claw.wiring.compose import Parts
@@ -116,7 +117,6 @@ class AgentTurns:
         ConfigError where no model is configured and nothing is known."""
         if parts.choice.provider_name == OFFLINE \
                 and result.finish_reason == NO_ANSWER:
-            from claw.providers.offline import NO_MODEL, WAYS
             raise ConfigError(NO_MODEL, hint=f"to add a model: {WAYS}")
         if result.remarks:
             shown.put("\n\n" + "\n".join(result.remarks))

@@ -169,9 +169,9 @@ def test_a_schema_and_plain_json_reach_the_model(api):
     ({"extra_body": {"plugins": [{"id": "web"}]}}, "plugins"),
     ({"tools": [{"type": "web_search"}]}, "tools[0].type")])
 def test_what_can_not_be_is_a_clear_400(api, asked, param):
-    with FakeOpenAI(["no"]) as server, api(server) as served:
-        with pytest.raises(openai.BadRequestError) as caught:
-            ask(served, **asked)
+    with FakeOpenAI(["no"]) as server, api(server) as served, \
+            pytest.raises(openai.BadRequestError) as caught:
+        ask(served, **asked)
 
     assert caught.value.param == param
     assert caught.value.type == "invalid_request_error"
@@ -202,9 +202,9 @@ def test_keys_of_vendors_go_through(api):
 @pytest.mark.parametrize("stream", [False, True])
 def test_errors_of_the_vendor_have_their_status(api, reply, kind, status,
                                                 stream):
-    with FakeOpenAI([reply]) as server, api(server) as served:
-        with pytest.raises(kind) as caught:
-            ask(served, stream=stream)
+    with FakeOpenAI([reply]) as server, api(server) as served, \
+            pytest.raises(kind) as caught:
+        ask(served, stream=stream)
 
     assert caught.value.status_code == status
     assert caught.value.body["message"]
@@ -216,12 +216,12 @@ def test_an_answer_that_breaks_off_is_an_error_in_the_stream(api):
     broken = Reply("a long answer", chunk_size=4, fault="disconnect",
                    after_chunks=2)
     with FakeOpenAI([broken]) as server, api(server) as served:
-        seen = []
+        chunks = iter(ask(served, stream=True))
+        first = next(chunks)
         with pytest.raises(openai.APIError):
-            for chunk in ask(served, stream=True):
-                seen.append(chunk)  # noqa: PERF402
+            list(chunks)
 
-    assert seen
+    assert first.choices[0].delta.role == "assistant"
     assert served.find("gateway.broken_answer")
 
 
