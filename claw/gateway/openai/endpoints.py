@@ -123,7 +123,7 @@ class OpenAIApi:
     def _describe(self, name: str) -> dict[str, Any]:
         owner, slash, _ = name.partition("/")
         return {"id": name, "object": "model", "created": self._since,
-                "owned_by": owner if slash else "claw"}
+                "owned_by": owner.partition(":")[0] if slash else "claw"}
 
     def _guard(self, handle: Handler) -> Handler:
         """The handler, with its errors in OpenAI's shape."""

@@ -71,6 +71,7 @@ class AgentTurns:
         try:
             parts = await opened.open_agent()
             context = build_context(turn_id, key)
+            context.day_limit_usd = opened.day_limit_usd
             agent = _narrow(parts, context, said.system,
                             is_nobodys=key is None or key.sees is None)
             return await self._run(opened, parts, agent, call, context,

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import uuid
 from collections.abc import Callable, Sequence
 
 from claw.agent import dispatchers
@@ -66,17 +67,16 @@ class ClawAnswers:
                     ) -> Sequence[Vector]:
         async with self._opener.use() as opened:
             opened.check_stop()
-            current_turn.set(build_context("", key))
+            current_turn.set(_build_context(opened, uuid.uuid4().hex, key))
             return await asyncio.to_thread(_embed, opened.tree, call)
 
 
-def build_context(turn_id: str, key: Key | None) -> TurnContext:
+def _build_context(opened: Opened, turn_id: str, key: Key | None
+                   ) -> TurnContext:
     """What the ledger is told of a call."""
     name = f"gateway:{key.name if key else 'local'}"
-    context = TurnContext("gateway", channel=name, session_id=name)
-    if turn_id:
-        context.turn_id = turn_id
-    return context
+    return TurnContext("gateway", turn_id, name, channel=name,
+                       day_limit_usd=opened.day_limit_usd)
 
 
 # -- a model of a provider
@@ -89,7 +89,7 @@ async def _ask_provider(opened: Opened, turn_id: str, call: ModelCall,
     target = find_target(provider, place)
     _check_images(call, provider, place)
     request = build_chat_request(call, target)
-    current_turn.set(build_context(turn_id, key))
+    current_turn.set(_build_context(opened, turn_id, key))
     temperature = TEMPERATURE if call.temperature is None \
         else call.temperature
     # Calls that a model writes as text are no text for the client.

@@ -11,6 +11,7 @@ from contextlib import AsyncExitStack, asynccontextmanager, closing
 from claw.config.tree import Tree
 from claw.core.log import Log
 from claw.core.provider import Provider
+from claw.gateway.settings import GatewaySettings
 from claw.providers.factory import Providers
 from claw.security.estop import EmergencyStop
 from claw.storage.log.writer import LogWriter
@@ -37,6 +38,12 @@ class Opened:
         self._providers: Providers | None = None
         self._ledger: CostLedger | None = None
         self._made: dict[str, Provider] = {}
+
+    @property
+    def day_limit_usd(self) -> float | None:
+        """The most that the calls of one key may cost in a day."""
+        return self.tree.decode("gateway", GatewaySettings
+                                ).daily_limit_usd or None
 
     def check_stop(self) -> None:
         """Raises StoppedError while claw is stopped."""

@@ -395,6 +395,21 @@ def test_the_ledger_knows_which_key_called(api):
         ("gateway", "gateway:laptop")]
 
 
+def test_a_key_has_a_limit_of_its_own_for_the_day(api):
+    prices = ("[gateway]\ndaily_limit_usd = 0.5\n"
+              '[cost.prices."quick-model"]\ninput = 1.0\noutput = 10000.0\n')
+    with FakeOpenAI(["a few more words than that"]) as server, \
+            api(server, prices) as served:
+        ask(served, max_tokens=40)
+        with pytest.raises(openai.RateLimitError) as caught:
+            ask(served, max_tokens=49)
+        ask(served, key="nobody", max_tokens=40)
+
+    assert caught.value.code == "insufficient_quota"
+    assert "gateway:laptop" in caught.value.message
+    assert caught.value.response.headers["x-should-retry"] == "false"
+
+
 # -- embeddings
 
 class Embedder(BaseHTTPRequestHandler):
