@@ -53,7 +53,7 @@ web_fetch: allowed_private_hosts
 browser: allowed_private_hosts timeout_secs
 pushover: token user_key
 gateway: enabled public_url allowed_hosts rate_limit_per_minute
-gateway: request_timeout_secs
+gateway: request_timeout_secs daily_limit_usd
 mcp.servers.*: network folders readable reads private
 media_pipeline: enabled transcribe_audio describe_images summarize_video
 transcription: command

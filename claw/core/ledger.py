@@ -80,12 +80,13 @@ class CallEnd(Value):
 
 class Limits(Value):
     """What may be spent, None for no limit: in the day, in the month, by
-    the turn of the call. `daily_cents` says that the day's is the one that
-    [autonomy] sets, in cents."""
+    the turn of the call, in the day by its channel. `daily_cents` says that
+    the day's is the one that [autonomy] sets, in cents."""
 
     daily_usd: float | None = None
     monthly_usd: float | None = None
     turn_usd: float | None = None
+    channel_usd: float | None = None
     daily_cents: bool = False
 
 

@@ -35,7 +35,8 @@ class TurnContext(Record):
     message that is answered: place, conversation and id, such as
     "chat:-100123:4711". The calls of the turn may cost at most
     `max_cost_usd` together, and those of several turns what is in their
-    `budget`; `limit_usd` is what the owner's settings leave to each turn.
+    `budget`; `limit_usd` is what the owner's settings leave to each turn,
+    `day_limit_usd` what they leave to its channel in a day.
     `policy` is what the job of this turn may not do (security's
     NarrowerSettings). `refused` are calls that did not run for want of a
     yes, `unanswered` the keys of questions that nobody answered in time.
@@ -60,6 +61,7 @@ class TurnContext(Record):
     max_cost_usd: float | None = None
     budget: "Budget | None" = None
     limit_usd: float | None = None
+    day_limit_usd: float | None = None
     policy: Any = None
     refused: list[Refusal] = made(factory=list)
     unanswered: set[str] = made(factory=set)

@@ -10,6 +10,7 @@ from claw.gateway.guard import is_local_name, split_host
 
 Port = Annotated[int, msgspec.Meta(ge=1, le=65535)]
 Count = Annotated[int, msgspec.Meta(ge=0)]
+Money = Annotated[float, msgspec.Meta(ge=0)]
 Positive = Annotated[int, msgspec.Meta(ge=1)]
 CodeLength = Annotated[int, msgspec.Meta(ge=6, le=64)]
 
@@ -53,6 +54,8 @@ class GatewaySettings(msgspec.Struct, frozen=True, kw_only=True):
     webhook_rate_limit_per_minute: refused webhook calls of one address
     rate_limit_per_minute: calls of one key, or of one address without one
     rate_limit_max_keys: addresses and keys that are counted at once
+    daily_limit_usd: the most that the calls of one key may cost in a day;
+        0: no limit of their own
     request_timeout_secs: how long an answer may be in the making; streams
         are not bound by it
     idempotency_ttl_secs: how long a repeated call gets the same answer
@@ -74,6 +77,7 @@ class GatewaySettings(msgspec.Struct, frozen=True, kw_only=True):
     webhook_rate_limit_per_minute: Count = 60
     rate_limit_per_minute: Count = 600
     rate_limit_max_keys: Count = 10_000
+    daily_limit_usd: Money = 0.0
     request_timeout_secs: Positive = 30
     idempotency_ttl_secs: Positive = 300
     idempotency_max_keys: Positive = 10_000

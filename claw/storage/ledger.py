@@ -22,6 +22,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -107,7 +108,7 @@ class SqliteLedger:
             if limits.daily_usd is not None \
                     or limits.monthly_usd is not None:
                 spent = sum_spent(connection, day)
-            _check(connection, start, limits, spent)
+            _check(connection, start, limits, spent, day)
             first = start.estimate_usd is None and connection.execute(
                 "SELECT 1 FROM sums WHERE day=? AND model=? LIMIT 1",
                 (day, text(start.model))).fetchone() is None
@@ -279,7 +280,7 @@ def _give_up(connection: sqlite3.Connection, late: str) -> None:
 
 
 def _check(connection: sqlite3.Connection, start: CallStart, limits: Limits,
-           spent: Spent) -> None:
+           spent: Spent, day: str) -> None:
     """Raise BudgetError where the call could pass a limit."""
     estimate = start.estimate_usd or 0.0
     for name, used, limit in (
@@ -298,6 +299,26 @@ def _check(connection: sqlite3.Connection, start: CallStart, limits: Limits,
             raise _over_budget(
                 "--max-cost" if start.channel is None else "turn's", used,
                 limits.turn_usd, estimate, start.model, hint=_hint_turn(start))
+
+
+    if limits.channel_usd is not None and start.channel is not None:
+        used = _sum_channel(connection, start.channel, day)
+        if used + estimate > limits.channel_usd + _CENT:
+            raise _over_budget(
+                f"daily {start.channel}", used, limits.channel_usd, estimate,
+                start.model, hint="tomorrow there is more, or raise "
+                                  "gateway.daily_limit_usd")
+
+
+def _sum_channel(connection: sqlite3.Connection, channel: str, day: str
+                 ) -> float:
+    """What the calls of a channel cost on the running day; they are the
+    newest, so that no index is needed."""
+    rows = connection.execute(
+        "SELECT day, channel, CASE WHEN outcome IS NULL THEN reserved_usd "
+        "ELSE cost_usd END FROM calls ORDER BY id DESC")
+    return sum(cost or 0.0 for _, name, cost in takewhile(
+        lambda row: row[0] == day, rows) if name == channel)
 
 
 def _hint_turn(start: CallStart) -> str:

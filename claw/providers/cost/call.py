@@ -337,11 +337,13 @@ def find_limits(terms: Terms, turn: TurnContext | None, *,
     asked = None if turn is None else turn.max_cost_usd
     most = min((limit for limit in (asked, turn.limit_usd if turn else None)
                 if limit is not None), default=None)
+    own = None if turn is None else turn.day_limit_usd
     if not settings.enabled or (settings.allow_override
                                 and asked is not None):
-        return Limits(turn_usd=most)
+        return Limits(turn_usd=most, channel_usd=own)
     daily = lowest(settings.daily_limit_usd, cents)
     return Limits(daily or None, settings.monthly_limit_usd or None, most,
+                  own,
                   0 < daily < (settings.daily_limit_usd or daily + 1))
 
 
@@ -350,11 +352,13 @@ def check_call(terms: Terms, model: str, estimate: float | None,
     """Raise BudgetError or ConfigError for what no ledger is needed to
     refuse."""
     settings = terms.limits
-    guarded = limits.turn_usd is not None or (
+    guarded = limits.turn_usd is not None \
+        or limits.channel_usd is not None or (
         terms.limits_set and settings.enabled
         and bool(limits != Limits() or settings.per_call_limit_usd))
     if estimate is None and guarded:
-        which = "--max-cost" if limits.turn_usd is not None \
+        which = "gateway.daily_limit_usd" if limits.channel_usd is not None \
+            else "--max-cost" if limits.turn_usd is not None \
             else "the limits of [cost] and [autonomy]"
         raise ConfigError(
             f"{which} can't be kept: no whole price of {model} is known",

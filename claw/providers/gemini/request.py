@@ -38,7 +38,7 @@ from claw.providers.wire.messages import (
 BY = "gemini"
 OUTPUT_TOKENS = 8192
 # Options that stand beside generationConfig.
-OPTIONS_OUTSIDE = ("safetySettings", "cachedContent", "labels")
+OPTIONS_OUTSIDE = ("safetySettings", "cachedContent", "labels", "toolConfig")
 # What the vendor documents for calls that no Gemini signed.
 UNSIGNED = "skip_thought_signature_validator"
 

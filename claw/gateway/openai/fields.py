@@ -1,0 +1,86 @@
+"""Reading a client's JSON: each key with its type, and none unread. Pure.
+
+A key that says nothing (null, or what holds anyway) counts as absent.
+"""
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from claw.gateway.openai.errors import BadRequest
+
+_NAMES = {str: "a string", bool: "true or false", int: "an integer",
+          float: "a number", list: "a list", dict: "an object"}
+
+
+class Fields:
+    """An object of a request. `path` names it in errors ("messages[2]")."""
+
+    def __init__(self, data: Any, path: str = "") -> None:
+        if not isinstance(data, dict):
+            raise BadRequest(f"{path or 'the body'} is not an object",
+                             path or None)
+        self.data: dict[str, Any] = data
+        self._path = path
+        self._read: set[str] = set()
+
+    def name(self, key: str) -> str:
+        return f"{self._path}.{key}" if self._path else key
+
+    def any(self, key: str) -> Any:
+        self._read.add(key)
+        return self.data.get(key)
+
+    def get(self, key: str, kind: type) -> Any:
+        """The value, None where there is none. Raises BadRequest."""
+        value = self.any(key)
+        if value is None:
+            return None
+        if kind is float and type(value) is int:
+            value = float(value)
+        if type(value) is not kind:
+            raise BadRequest(f"{self.name(key)} must be {_NAMES[kind]}",
+                             self.name(key))
+        return value
+
+    def need(self, key: str, kind: type) -> Any:
+        value = self.get(key, kind)
+        if value is None:
+            raise BadRequest(f"{self.name(key)} is missing", self.name(key))
+        return value
+
+    def number(self, key: str, low: float, high: float) -> float | None:
+        value: float | None = self.get(key, float)
+        if value is not None and not low <= value <= high:
+            raise BadRequest(f"{self.name(key)} must be from {low:g} to "
+                             f"{high:g}", self.name(key))
+        return value
+
+    def count(self, key: str) -> int | None:
+        value: int | None = self.get(key, int)
+        if value is not None and value < 1:
+            raise BadRequest(f"{self.name(key)} must be 1 or more",
+                             self.name(key))
+        return value
+
+    def objects(self, key: str) -> list["Fields"]:
+        """The objects of a list; [] where there is none."""
+        return [Fields(one, f"{self.name(key)}[{number}]")
+                for number, one in enumerate(self.get(key, list) or ())]
+
+    def refuse(self, usual: Mapping[str, Any], why: str) -> None:
+        """Raise BadRequest for keys that have another value than this."""
+        for key, value in usual.items():
+            if self.data.get(key) not in (None, value) \
+                    and key not in self._read:
+                raise BadRequest(f"{self.name(key)}: {why}", self.name(key),
+                                 "unsupported_parameter")
+        self.skip(usual)
+
+    def skip(self, keys: Collection[str]) -> None:
+        """These say nothing about the answer."""
+        self._read.update(keys)
+
+    def rest(self) -> dict[str, Any]:
+        """What nobody read."""
+        return {key: value for key, value in self.data.items()
+                if key not in self._read and value is not None}
