@@ -25,7 +25,7 @@ from claw.core.errors import (
     describe,
 )
 from claw.core.log import Log
-from claw.runtime.inbox import BUS_SIZE, Bus, DurableInbox
+from claw.runtime.inbox import BUS_SIZE, Bus, DurableInbox, ServesHttp
 from claw.runtime.maintenance import maintain_queue, write_states
 from claw.runtime.message.keys import command_word, registered_name
 from claw.runtime.message.parts import split_parts
@@ -87,6 +87,7 @@ class TapParts:
     channels: Mapping[str, Channel]
     far_end: FarEnd
     health: Health
+    gateway: ServesHttp
     log: Log
     state_file: Path
     backoff: Backoff
@@ -177,11 +178,14 @@ class Tap:
                 self._current_lease, parts.health, parts.log)
             yield self._senders[name].run()
         channel = parts.channels[parts.name]
+        inbox = DurableInbox(
+            parts.name, parts.queue, self._current_lease, self._bus,
+            parts.health, parts.log, self._wake_sender,
+            gateway=parts.gateway)
         supervisor = Supervisor(
-            parts.name, lambda: channel, DurableInbox(
-                parts.name, parts.queue, self._current_lease, self._bus,
-                parts.health, parts.log, self._wake_sender),
+            parts.name, lambda: channel, inbox,
             health=parts.health, log=parts.log, backoff=parts.backoff)
+        yield parts.gateway.run(inbox)
         yield parts.instance_lock.run(lambda: channel, supervisor.run)
         yield parts.estop.wait()
         yield self._take_from_bus()

@@ -119,7 +119,8 @@ class Runtime:
             self.queue, self._consolidate,
             lambda: self._memory_settings.consolidation_turns, log)
         self.health = Health()
-        self.gateway = ListenGateway(self, log)
+        self.gateway = ListenGateway(lambda: self.tree, log, self.health,
+                                     self)
         self.approver: ChannelApprover | None = None
         self.live: Live
         self._ledger: CostLedger

@@ -20,6 +20,7 @@ from claw.security.estop import EmergencyStop
 from claw.storage.queue.sqlite import SqliteQueue
 from claw.wiring.channels.build import open_channel, select_channels
 from claw.wiring.channels.names import CONSOLE, list_configured
+from claw.wiring.listen.gateway import ListenGateway
 from claw.wiring.listen.outgoing_files import tidy_outgoing
 from claw.wiring.workspace.place_names import queue_path, state_path
 
@@ -37,10 +38,12 @@ async def open_tap(places: Places, name: str, log: Log,
                          hint="claw channel list names the others")
     select_channels(tree, [name])
     queue = SqliteQueue(queue_path(places))
+    health = Health(command=f"tap {name}")
+    gateway = ListenGateway(lambda: tree, log, health)
     try:
         yield Tap(TapParts(
             name=name, queue=queue, channels=_open_channels(tree, name, log),
-            far_end=build_far_end(), health=Health(command=f"tap {name}"),
+            far_end=build_far_end(), health=health, gateway=gateway,
             log=log, state_file=state_path(places),
             backoff=Backoff.of(tree.decode("reliability",
                                            ReliabilitySettings)),
@@ -49,6 +52,7 @@ async def open_tap(places: Places, name: str, log: Log,
             estop=EmergencyStop(places.home),
             tidy_files=partial(tidy_outgoing, places, queue)), tries)
     finally:
+        gateway.close()
         await queue.aclose()
 
 
