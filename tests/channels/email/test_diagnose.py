@@ -2,16 +2,23 @@
 
 import asyncio
 import re
+import resource
 import sys
 
 import msgspec
 import pytest
 
+from claw.channels.email import logins as logins_module
 from claw.channels.email.diagnose import judge_proofs
 from claw.channels.email.logins import Logins
 from claw.channels.email.settings import SETUP, EmailSettings, choose_way
 from claw.core.channel import SendMessage
-from claw.core.errors import AuthError, ConfigError, MissingPartError
+from claw.core.errors import (
+    AuthError,
+    ConfigError,
+    MissingPartError,
+    UnavailableError,
+)
 
 
 def rows(post, **given):
@@ -112,6 +119,21 @@ def test_a_command_without_a_token_is_told(command, error, words):
         asyncio.run(logins.token())
 
     assert "xyzsecretxyz1" not in told.value.message
+
+
+def test_a_command_that_prints_for_ever_fills_no_memory(monkeypatch):
+    monkeypatch.setattr(logins_module, "_COMMAND_S", 1.0)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+    async def ask():
+        async with asyncio.timeout(15):
+            await Logins(EmailSettings(oauth_command="yes")).token()
+
+    with pytest.raises(UnavailableError, match="no token within"):
+        asyncio.run(ask())
+
+    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    assert after - before < 50_000  # KiB
 
 
 def test_the_setup_names_settings_that_there_are():
