@@ -36,7 +36,7 @@ def test_a_mailbox_that_is_well(post, mail):
     found = rows(post)
 
     assert {row.status for row in found.values()} == {"ok"}
-    assert "fake.test on 1" in found["senders"].detail
+    assert "fake.test has judged 1" in found["senders"].detail
     assert not mail.inbox.mails[0].flags
 
 
@@ -53,6 +53,7 @@ def test_a_wrong_password_is_told_once_for_each_server(post):
     ({"allowed_users": ()}, "allow_list", "warn", "nobody"),
     ({"allowed_users": ("*", "me@x.test")}, "allow_list", "warn", "owners"),
     ({"auth_results": "other.test"}, "senders", "warn", "fake.test on 1"),
+    ({"auth_results": ""}, "senders", "warn", "fake.test on 1"),
     ({"require_authentication": False}, "senders", "warn", "believed"),
     ({"imap_port": 1}, "imap", "fail", "refused"),
     ({"smtp_port": 1}, "smtp", "fail", ""),

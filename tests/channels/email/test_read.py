@@ -23,7 +23,7 @@ from claw.channels.email.structure import (
 
 def raw(body, kind="text/plain; charset=utf-8", **headers):
     """A mail as it is on the wire, with a proof on top."""
-    lines = ["Authentication-Results: x; dkim=pass header.d=people.test",
+    lines = ["Authentication-Results: fake.test; dkim=pass header.d=people.test",
              "From: alice@people.test", "To: agent@fake.test",
              *(f"{name.replace('_', '-')}: {value}"
                for name, value in headers.items()),
