@@ -256,7 +256,7 @@ def test_a_saved_conversation_holds_what_was_said(terminal, tmp_path):
                 ("/save", "needs the name of a file"),
                 ("one", "Answer1."), ("/save talk.md", "written to talk.md"),
                 ("/copy code", "no block of code"), ("/copy", "characters"),
-                ("/save /nonexistent/x.md", "No such file"),
+                ("/save none/x.md", "No such file"),
                 ("/save .", "is a folder"),
                 ("/save there.md", "Overwrite it?")):
             screen.expect(">") if text != "/undo" else screen.expect("help")

@@ -18,6 +18,7 @@ from claw.channels.email.structure import (
     Node,
     choose_texts,
     list_files,
+    list_leaves,
     read_bodystructure,
     read_part,
     read_whole,
@@ -78,6 +79,11 @@ async def read_words(box: Mailbox, mail: Mail) -> Words:
         return Words("", read[0].own if read else "", "attachment"
                      if read else "")
     read = [await _read_text(box, mail, one) for one in texts[:20]]
+    if not any(one.own or one.foreign for one in read):
+        # The plain one of two is blank, and the page is not.
+        others = [leaf for leaf in list_leaves(mail.root)
+                  if leaf.is_text and leaf not in texts]
+        read = [await _read_text(box, mail, one) for one in others[:20]]
     return Words(
         "\n\n".join(one.own for one in read if one.own),
         "\n\n".join(one.foreign for one in read if one.foreign)[

@@ -90,8 +90,9 @@ def judge_proofs(settings: EmailSettings, headers: list[bytes]) -> Finding:
             "calls itself in Authentication-Results; \"off\" where it writes "
             "none")
     name = names.most_common(1)[0][0]
-    return Finding("senders", "ok" if len(names) == 1 else "warn",
-                   f"judged by {seen}, of the last {len(headers)}",
+    return Finding("senders", "warn",
+                   f"judged by {seen}, of the last {len(headers)}; as no "
+                   "server is named, all mails are labelled foreign",
                    f"claw config set {_TABLE}.auth_results {name}" if name
                    else None)
 

@@ -201,7 +201,7 @@ class Intake:
                  ) -> ChannelMessage:
         mail, person = given.mail, Person(given.sender.address)
         content, labels = compose(mail, words, files)
-        if not self._settings.proves_senders:
+        if not self._settings.knows_senders:
             labels = (*labels, "mail")
         root = find_root(mail)
         return ChannelMessage(

@@ -14,6 +14,7 @@ from claw.core.errors import AuthError, ConfigError, UnavailableError
 from claw.net.errors import scrub
 
 _COMMAND_S = 30.0
+_MOST_BYTES = 2**16
 _TOKEN = re.compile(r"[!-~]{1,20000}")
 _KEY = "channels_config.email.oauth_command"
 
@@ -58,7 +59,9 @@ class Logins:
                               hint=f"claw config get {_KEY}") from error
         try:
             async with asyncio.timeout(_COMMAND_S):
-                out, err = await process.communicate()
+                out, err = await asyncio.gather(
+                    _read(process.stdout), _read(process.stderr))
+                await process.wait()
         except TimeoutError as error:
             raise UnavailableError(
                 f"{_KEY} printed no token within {_COMMAND_S:g} s",
@@ -67,6 +70,8 @@ class Logins:
             if process.returncode is None:
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(process.pid, 9)
+                # wait() waits for pipes that nobody reads any more, too.
+                process._transport.close()  # type: ignore[attr-defined]
                 await process.wait()
         token = out.decode("utf-8", "replace").strip()
         if process.returncode or not _TOKEN.fullmatch(token):
@@ -77,3 +82,11 @@ class Logins:
                    else ""), hint="run it by hand; it prints the access "
                    "token and nothing else")
         return token
+
+
+async def _read(stream: asyncio.StreamReader | None) -> bytes:
+    """All that is printed; of much only the beginning is kept."""
+    kept = b""
+    while stream is not None and (data := await stream.read(2**16)):
+        kept += data[:_MOST_BYTES - len(kept)]
+    return kept

@@ -17,19 +17,19 @@ _WROTE = (r"wrote|writes|schrieb|a écrit|escribió|ha scritto|escreveu|schreef|
 # "On 1 May, A wrote:", on one line or broken over two or three.
 _ATTRIBUTION = re.compile(
     rf"(?!>)[^\n]{{0,200}}(?:\n(?![>\n])[^\n]{{0,200}}){{0,2}}(?:{_WROTE})"
-    r"[^\n]{0,100}[:：]?[ \t]*$", re.IGNORECASE)
+    r"[^\n]{0,100}[:：]?[ \t]{0,20}$", re.IGNORECASE)
 _OPENING = re.compile(r"(?:On|Am|Le|El|Il|Em|Op|Den|Dne|W dniu|\d|[^\n]*<)",
                       re.IGNORECASE)
 _RULE = re.compile(
     r"^(?:[-_ ]*(?:Original Message|Ursprüngliche Nachricht|Message d'origine|"
     r"Mensaje original|Messaggio originale|Oorspronkelijk bericht|"
-    r"Исходное сообщение|原始邮件)[-_ ]*)[ \t]*$",
+    r"Исходное сообщение|原始邮件)[-_ ]*+)[ \t]*+$",
     re.IGNORECASE | re.MULTILINE)
 _FORWARD = re.compile(
     r"^[-_ ]*(?:Forwarded message|Weitergeleitete Nachricht|"
     r"Begin forwarded message:?|Message transféré|Mensaje reenviado|"
     r"Messaggio inoltrato|Doorgestuurd bericht|Пересылаемое сообщение|"
-    r"转发的邮件|転送メッセージ)[-_ ]*:?[ \t]*$",
+    r"转发的邮件|転送メッセージ)[-_ ]*+:?[ \t]*+$",
     re.IGNORECASE | re.MULTILINE)
 _FORWARDED_SUBJECT = re.compile(r"(?:fwd?|wg|tr|rv|i|enc|doorst|пер)\s*:",
                                 re.IGNORECASE)

@@ -27,13 +27,14 @@ def find_robot(mail: Envelope, own: Collection[str]) -> str | None:
     """What says that no person wrote it; None where nothing does."""
     def read(name: str) -> str:
         return str(mail.raw.get(name, "")).strip().lower()
-    auto = read("Auto-Submitted").partition(";")[0].strip()
-    if auto and auto != "no":
-        return f"Auto-Submitted: {auto[:40]}"
+    for value in mail.raw.get_all("Auto-Submitted", []):
+        auto = re.split(r"[;(]", str(value))[0].strip().lower()
+        if auto and auto != "no":
+            return f"Auto-Submitted: {auto[:40]}"
     if read("Precedence") in ("bulk", "list", "junk", "auto_reply"):
         return f"Precedence: {read('Precedence')}"
     for name in ("List-Id", "List-Unsubscribe", "X-Auto-Response-Suppress",
-                 "X-Autoreply", "X-Autorespond"):
+                 "X-Autoreply", "X-Autorespond", "X-Failed-Recipients"):
         if mail.raw.get(name) is not None and not (
                 name == "X-Auto-Response-Suppress" and read(name) == "none"):
             return name

@@ -53,9 +53,9 @@ The agent reads a mailbox of its own and answers by mail.
 
        claw config set channels_config.email.auth_results mx.example.org
 
-   A server that writes no such header: `auth_results = "off"`. Then
-   anybody can pretend to be you, so every mail is labelled foreign, and
-   tools ask before they act.
+   Until then the topmost header is believed, which a stranger may have
+   written, so every mail is labelled foreign, and tools ask before they act.
+   So it is with a server that writes no such header: `auth_results = "off"`.
 6. `claw channel doctor email`, then `claw listen`, then write it a mail.
 
 Nothing comes? `claw listen` logs of each mail that was left out why:
@@ -92,7 +92,8 @@ class EmailSettings(AccessSettings, frozen=True, kw_only=True):
         found good (Authentication-Results: DKIM, SPF or DMARC of the From
         domain); false believes every From
     auth_results: the name by which that server signs its header; unset is the
-        topmost header, "off" as require_authentication = false
+        topmost header, which a stranger may have written: mails are labelled
+        foreign; "off" as require_authentication = false
     default_subject: the subject of a mail that answers none
     save_sent: keep a copy of what was sent in the folder for it; unset: where
         the server does not do so itself
@@ -124,6 +125,12 @@ class EmailSettings(AccessSettings, frozen=True, kw_only=True):
     def proves_senders(self) -> bool:
         return self.require_authentication \
             and self.auth_results.strip().lower() != "off"
+
+    @property
+    def knows_senders(self) -> bool:
+        """Whether who is let in is who he says. Where no server is named
+        the topmost header may be one that a stranger wrote."""
+        return self.proves_senders and bool(self.auth_results.strip())
 
     @property
     def oauth_argv(self) -> tuple[str, ...]:

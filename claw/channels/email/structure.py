@@ -13,7 +13,7 @@ from email.message import Message
 from email.parser import BytesParser
 from email.policy import compat32
 from typing import Any
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 from claw.channels.email.decoding import (
     decode_bytes,
@@ -145,9 +145,9 @@ def read_bodystructure(body: Any, section: str = "") -> Node:
         fields[0]) == "text" else 10 if kind == "message/rfc822" else 7
     disposition, said = _disposition(fields[after + 1])
     params = _params(fields[2])
-    name = decode_header(_plain(said.get("filename") or said.get("filename*")
-                                or params.get("name")
-                                or params.get("name*") or ""))
+    name = decode_header(
+        _plain(said.get("filename", "")) or _join(said, "filename")
+        or _plain(params.get("name", "")) or _join(params, "name"))
     size = fields[6]
     return Node(kind, section or "1", name=name,
                 is_file=disposition == "attachment"
@@ -177,12 +177,24 @@ def _params(value: Any) -> dict[str, str]:
             in zip(texts[::2], texts[1::2], strict=False)}
 
 
-def _plain(value: str) -> str:
+def _join(params: Mapping[str, str], name: str) -> str:
+    """A value in RFC 2231's form, in one piece ("name*") or in several
+    ("name*0*", "name*1")."""
+    number, text = 0, params.get(f"{name}*", "")
+    while not params.get(f"{name}*") and {
+            f"{name}*{number}", f"{name}*{number}*"} & params.keys():
+        text += params.get(f"{name}*{number}*") or quote(
+            params.get(f"{name}*{number}", ""), safe="")
+        number += 1
+    return _plain(text, is_coded=True)
+
+
+def _plain(value: str, *, is_coded: bool = False) -> str:
     """RFC 2231's charset'language'percent form in words."""
     charset, sign, rest = value.partition("'")
     _, second, coded = rest.partition("'")
-    if not (sign and second and "%" in coded):
-        return value
+    if not (sign and second and (is_coded or "%" in coded)):
+        return unquote(value) if is_coded else value
     try:
         return unquote(coded, charset or "utf-8", "replace")
     except LookupError:

@@ -41,6 +41,7 @@ class Topics(AllowList):
     def __init__(self, entries: Iterable[str | int]) -> None:
         super().__init__(())
         self._names = {str(entry).strip() for entry in entries} - {""}
+        self.usernames = sorted(self._names - {"*"})
 
     def is_stranger(self, person: Person | None) -> bool:
         return person is None or person.id not in self._names - {"*"}

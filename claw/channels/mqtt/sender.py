@@ -42,12 +42,21 @@ class Sender:
                 f"nothing can be published to {topic[:80]!r}: {fault}",
                 hint="claw send mqtt:claw/ask/mina/reply TEXT")
         link = await self._get_link()
-        for one in make_outgoing(
+        for number, one in enumerate(make_outgoing(
                 message, part, form=self._settings.reply_format,
-                limit=link.granted.properties.get(MAX_PACKET)):
-            reason = await link.publish(
-                topic, one.payload, qos=min(self._settings.qos, 1),
-                properties=one.properties, leaving=leaving)
+                limit=link.granted.properties.get(MAX_PACKET))):
+            try:
+                reason = await link.publish(
+                    topic, one.payload, qos=min(self._settings.qos, 1),
+                    properties=one.properties, leaving=leaving)
+            except UnavailableError as error:
+                if not number:
+                    raise
+                late = UnavailableError(
+                    f"{error.message}; the beginning has arrived",
+                    hint=error.hint, retry_after_s=error.retry_after_s)
+                late.__dict__["maybe_sent"] = True
+                raise late from error
             if reason == NO_SUBSCRIBERS:
                 self._log("nobody_reads", topic=topic[:200])
 

@@ -50,6 +50,7 @@ class Post:
             "smtp_port": self.mail.smtp_port, "smtp_tls": False,
             "username": self.mail.user, "password": self.mail.password,
             "allowed_users": ("alice@people.test", "@friends.test"),
+            "auth_results": "fake.test",
             **given}), self.deps, sleep=self._sleep,
             clock=lambda: self.now, now=lambda: self.wall)
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+import resource
 import socket
 import ssl
 import sys
@@ -9,12 +10,18 @@ import sys
 import msgspec
 import pytest
 
+from claw.channels.email import logins as logins_module
 from claw.channels.email.diagnose import judge_proofs
 from claw.channels.email.logins import Logins
 from claw.channels.email.settings import SETUP, EmailSettings, choose_way
 from claw.channels.email.smtp import Courier
 from claw.core.channel import SendMessage
-from claw.core.errors import AuthError, ConfigError, MissingPartError
+from claw.core.errors import (
+    AuthError,
+    ConfigError,
+    MissingPartError,
+    UnavailableError,
+)
 
 
 def rows(post, **given):
@@ -32,7 +39,7 @@ def test_a_mailbox_that_is_well(post, mail):
     found = rows(post)
 
     assert {row.status for row in found.values()} == {"ok"}
-    assert "fake.test on 1" in found["senders"].detail
+    assert "fake.test has judged 1" in found["senders"].detail
     assert not mail.inbox.mails[0].flags
 
 
@@ -49,6 +56,7 @@ def test_a_wrong_password_is_told_once_for_each_server(post):
     ({"allowed_users": ()}, "allow_list", "warn", "nobody"),
     ({"allowed_users": ("*", "me@x.test")}, "allow_list", "warn", "owners"),
     ({"auth_results": "other.test"}, "senders", "warn", "fake.test on 1"),
+    ({"auth_results": ""}, "senders", "warn", "fake.test on 1"),
     ({"require_authentication": False}, "senders", "warn", "believed"),
     ({"imap_port": 1}, "imap", "fail", "refused"),
     ({"smtp_port": 1}, "smtp", "fail", "1: connection refused"),
@@ -115,6 +123,21 @@ def test_a_command_without_a_token_is_told(command, error, words):
         asyncio.run(logins.token())
 
     assert "xyzsecretxyz1" not in told.value.message
+
+
+def test_a_command_that_prints_for_ever_fills_no_memory(monkeypatch):
+    monkeypatch.setattr(logins_module, "_COMMAND_S", 1.0)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+    async def ask():
+        async with asyncio.timeout(15):
+            await Logins(EmailSettings(oauth_command="yes")).token()
+
+    with pytest.raises(UnavailableError, match="no token within"):
+        asyncio.run(ask())
+
+    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    assert after - before < 50_000  # KiB
 
 
 def test_the_setup_names_settings_that_there_are():

@@ -2,6 +2,7 @@
 
 import email
 import email.policy
+import time
 from email.message import EmailMessage
 
 import pytest
@@ -22,7 +23,8 @@ from claw.channels.email.structure import (
 
 def raw(body, kind="text/plain; charset=utf-8", **headers):
     """A mail as it is on the wire, with a proof on top."""
-    lines = ["Authentication-Results: x; dkim=pass header.d=people.test",
+    lines = ["Authentication-Results: fake.test;"
+             " dkim=pass header.d=people.test",
              "From: alice@people.test", "To: agent@fake.test",
              *(f"{name.replace('_', '-')}: {value}"
                for name, value in headers.items()),
@@ -282,6 +284,32 @@ def test_any_form_gives_a_text(mail_bytes, content):
     assert read_envelope(head, 1, 0.0).sender is not None
 
 
+def test_a_blank_plain_text_does_not_hide_the_page_beside_it(post, mail):
+    def both(plain, page):
+        return raw(f"--x\r\nContent-Type: text/plain\r\n\r\n{plain}\r\n--x"
+                   f"\r\nContent-Type: text/html\r\n\r\n{page}\r\n--x--",
+                   "multipart/alternative; boundary=x")
+
+    first, second = hear(post, mail, both(" \r\n\u00a0", "<p>words</p>"),
+                         both("", "<img src=x>"))
+
+    assert first.content == "words"
+    assert second.content == "(no readable content)"
+
+
+@pytest.mark.each("text", [
+    "Original Message" + " " * 90_000 + "x",
+    "Forwarded message" + " " * 90_000 + "x",
+    "wrote " * 40 + " " * 90_000 + "x"])
+def test_a_line_of_blanks_takes_no_minutes(text):
+    began = time.process_time()
+
+    assert read_plain(text).own == text
+    find_command(text)
+
+    assert time.process_time() - began < 1
+
+
 def test_a_deep_nesting_is_read_to_its_bound():
     body = "".join(f"Content-Type: multipart/mixed; boundary=b{n}\r\n\r\n"
                    f"--b{n}\r\n" for n in range(2000))
@@ -340,6 +368,26 @@ def test_a_structure_is_read_as_servers_write_it():
     assert [(file.section, file.kind, file.name)
             for file in list_files(root)] == [
         ("2.2", "image/png", "a.png"), ("3", "message/rfc822", "fü.eml")]
+
+
+@pytest.mark.each(("disposition", "params", "name"), [
+    ((b"filename*0*", b"utf-8''f%C3%BC", b"filename*1*", b"r%20a.pdf"), None,
+     "f\u00fcr a.pdf"),
+    ((b"FILENAME*1", b"%20.pdf", b"FILENAME*0*", b"utf-8''f%C3%BC"), None,
+     "f\u00fc%20.pdf"),
+    (None, (b"name*0", b"it's ", b"name*1", b"bob's.pdf"),
+     "it's bob's.pdf"),
+    ((b"filename*", b"utf-8''plain.pdf"), None, "plain.pdf"),
+    ((b"filename*", b"x-none''a%20b"), (b"name", b"n"), "a b"),
+    ((b"filename*1", b"lost"), (b"name", b"n"), "n"),
+])
+def test_a_name_in_pieces_is_whole_in_a_large_mail_too(disposition, params,
+                                                       name):
+    node = read_bodystructure((
+        b"application", b"pdf", params, None, None, b"base64", 400, None,
+        (b"attachment", disposition), None))
+
+    assert node.name == name
 
 
 @pytest.mark.each("body", [

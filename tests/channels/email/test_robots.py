@@ -3,6 +3,7 @@
 import pytest
 
 from claw.channels.email import robots
+from claw.channels.email.envelope import read_envelope
 
 
 @pytest.mark.parametrize("headers", [
@@ -71,3 +72,14 @@ def test_an_answer_that_is_read_again_counts_once():
     assert [limit.admits("a@b.c", f"<{n}@b.c>")
             for n in range(2, robots.ANSWERS + 2)] == [
                 *[True] * (robots.ANSWERS - 1), False]
+
+
+@pytest.mark.each(("head", "is_robot"), [
+    (b"Auto-Submitted: no (a person)", False),
+    (b"Auto-Submitted: no\r\nAuto-Submitted: auto-replied", True),
+    (b"X-Failed-Recipients: a@b.c", True),
+])
+def test_headers_are_read_with_comments_and_all_of_them(head, is_robot):
+    mail = read_envelope(b"From: a@b.c\r\n" + head + b"\r\n\r\n", 1, 0.0)
+
+    assert (robots.find_robot(mail, ()) is not None) is is_robot

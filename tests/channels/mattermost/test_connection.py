@@ -138,10 +138,10 @@ def test_a_proxy_that_takes_the_header_away_is_got_past(bot, platform):
 def test_where_the_websocket_is_refused_posts_are_polled(bot, platform,
                                                          status):
     platform.refuses_sockets = status
+    bot.began()
 
     async def go():
         async with bot.listening():
-            await platform.until(lambda: bot.marks.get("at"))
             platform.post("one")
             await platform.until(lambda: bot.inbox.messages)
             platform.refuses_sockets = None

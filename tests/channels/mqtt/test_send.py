@@ -100,6 +100,25 @@ def test_an_answer_fits_what_the_broker_takes(place, form):
     assert len({m.user["id"] for m in place.broker.published}) == len(said)
 
 
+def test_an_answer_that_a_limit_cuts_off_is_in_doubt(place, monkeypatch):
+    """Its beginning is there, so a repetition has to say so."""
+    publish = link.Link.publish
+
+    async def once(self, *given, **more):
+        if place.broker.published:
+            place.broker.fault("refuse", code=0x97)
+        return await publish(self, *given, **more)
+
+    monkeypatch.setattr(link.Link, "publish", once)
+    place.broker.granted = {39: 700}
+
+    error = send(place, SendMessage("word " * 300, REPLY))
+
+    assert len(place.broker.published) == 1
+    assert may_have_arrived(error)
+    assert not is_final(error)
+
+
 def test_a_broker_that_takes_next_to_nothing_is_told(place):
     place.broker.granted = {39: 100}
 
