@@ -61,6 +61,22 @@ def test_what_is_being_answered_is_never_pushed_out():
     assert len(room) == 2
 
 
+@pytest.mark.parametrize(("network", "expected"), [
+    ("192.0.2.1", False), ("127.0.0.1", True)])
+def test_one_address_has_not_all_of_the_room(network, expected):
+    """By answers that it does not read; a proxy's is everyone's."""
+    room = Room(Limits(connections_of_one=2))
+    mine = [Guest(network) for _ in range(2)]
+    for guest in mine:
+        room.admit(guest)
+        room.begin_answer(guest)
+
+    assert room.admit(Guest(network)) is expected
+    assert room.admit(Guest("198.51.100.1"))
+    room.leave(mine[0])
+    assert room.admit(Guest(network))
+
+
 def test_who_leaves_makes_room():
     room = Room(Limits(unfinished_of_one=1))
     first, second = Guest("a"), Guest("a")
