@@ -58,8 +58,8 @@ _REMEMBERED = 2_000
 
 class AgentTurns:
     """The turns of all clients. It remembers of its own answers what they
-    were made from: an answer that a client sends back, and that is none of
-    these, is foreign text."""
+    were made from: an answer that a client sends back, and that it was not
+    given, is foreign text."""
 
     def __init__(self, log: Log) -> None:
         self._log = log
@@ -102,7 +102,7 @@ class AgentTurns:
                 "log.unwritten", error=text),
             parts.ledger.turn_cost, parts.choice.shown)
         conversation = Conversation(on_push=record.said.append)
-        conversation.seed(self._label(one) for one in said.earlier)
+        conversation.seed(self._label(context, one) for one in said.earlier)
         record.refused = context.refused
         record.begin()
         try:
@@ -137,18 +137,18 @@ class AgentTurns:
         if result.remarks:
             shown.put("\n\n" + "\n".join(result.remarks))
         text = shown.text
-        self._labels[_hash(text)] = sort_labels(context.labels)
+        self._labels[_hash(context, text)] = sort_labels(context.labels)
         while len(self._labels) > _REMEMBERED:
             self._labels.popitem(last=False)
         return ChatResponse(text, usage=result.usage,
                             finish_reason=result.finish_reason)
 
-    def _label(self, message: ChatMessage) -> Chat:
+    def _label(self, context: TurnContext, message: ChatMessage) -> Chat:
         """An earlier message with the origins of what is in it."""
         if message.role != "assistant":
             return Chat(message)
         return Chat(replace(message, labels=self._labels.get(
-            _hash(message.content), (UNKNOWN,))))
+            _hash(context, message.content), (UNKNOWN,))))
 
 
 class Said(Value):
@@ -242,5 +242,7 @@ class _Shown:
             self._apart = bool(self._pieces)
 
 
-def _hash(text: str) -> bytes:
-    return hashlib.sha256(text.strip().encode("utf-8", "replace")).digest()
+def _hash(context: TurnContext, text: str) -> bytes:
+    """An answer as it was given to one key."""
+    return hashlib.sha256(f"{context.channel}\0{text.strip()}".encode(
+        "utf-8", "replace")).digest()

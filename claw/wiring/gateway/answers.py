@@ -31,7 +31,7 @@ from claw.providers.catalog.vendors import display_name
 from claw.providers.wire.reader import new_call_id
 from claw.wiring.gateway.agent_turn import AgentTurns
 from claw.wiring.gateway.opened import Opened, Opener
-from claw.wiring.gateway.target import Place, find_place, find_target
+from claw.wiring.gateway.target import Place, find_target
 from claw.wiring.memory.embedding import build_embedder, choose_embedder
 from claw.wiring.models.known_models import list_known_models
 
@@ -92,7 +92,7 @@ def _build_context(opened: Opened, turn_id: str, key: Key | None
 async def _ask_provider(opened: Opened, turn_id: str, call: ModelCall,
                         key: Key | None, pipe: Pipe) -> ChatResponse:
     """The model itself: no memory, no tools but the client's."""
-    place = find_place(opened.providers, call.model)
+    place = await opened.find_place(call.model)
     provider = opened.open_provider(place.vendor.name)
     target = find_target(provider, place)
     _check_images(call, provider, place)
