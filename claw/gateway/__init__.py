@@ -10,6 +10,8 @@ settings.py    the table [gateway]
 guard.py       Host, Origin, and whose address it is
 limits.py      sliding windows
 idempotency.py answers that a repeated request gets again
+events.py      what happens, as a stream
+openai/        OpenAI's API
 keys.py        bearer keys and pairing codes, kept as hashes
 pairing.py     POST /pair
 webhooks.py    what platforms post to channels

@@ -20,6 +20,7 @@ from claw.core.registry import load_dotted, nearest
 from claw.memory import REGISTRY as MEMORY
 from claw.wiring.channels.names import (
     CONSOLE,
+    GATEWAY,
     SECTION,
     is_channel,
     is_foreign,
@@ -201,7 +202,7 @@ def find_unknown_policy(tree: Tree) -> SettingError | None:
     """An [autonomy.channels.NAME] of no channel: what is misspelt would
     leave a guard down."""
     for name in tree.names("autonomy.channels"):
-        if not is_channel(name):
+        if name != GATEWAY and not is_channel(name):
             return tree.wrong(("autonomy", "channels", name),
                               "there is no such channel",
                               "one of: " + ", ".join(CHANNELS.all_names()))

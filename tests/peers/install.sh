@@ -24,6 +24,7 @@
 #                   its own: they need an older `mcp` (needs venv)
 #   synapse/        the Synapse homeserver, a venv of its own (needs venv)
 #   litellm/        the LiteLLM proxy, a venv of its own (needs venv)
+#   llm/            the command llm, a venv of its own (needs venv)
 # What cannot be installed is left out; its tests are skipped with a reason,
 # or fail where CLAW_PEERS_REQUIRED=1 is set.
 set -u
@@ -135,6 +136,13 @@ fi
         --disable-pip-version-check "matrix-synapse==1.163.2"; } || {
     rm -rf "$dir/synapse"
     echo "install.sh: synapse could not be installed" >&2
+}
+
+{ "$python" -m venv --clear "$dir/llm" &&
+    "$dir/llm/bin/python" -m pip install --quiet \
+        --disable-pip-version-check "llm==0.36"; } || {
+    rm -rf "$dir/llm"
+    echo "install.sh: llm could not be installed" >&2
 }
 
 # By far the largest, so it comes last: what is above stays if it fails.

@@ -10,5 +10,6 @@ events.py        its answer, whole and as events
 options.py     what a client asks of a vendor, in the vendor's own words
 embeddings.py  /v1/embeddings
 errors.py      errors as OpenAI's clients read them
+replays.py     what models want to be shown again with their calls
 stream.py      an answer as it comes, and the end of it when nobody reads
 """

@@ -12,6 +12,9 @@ _NAMES = {str: "a string", bool: "true or false", int: "an integer",
           float: "a number", list: "a list", dict: "an object"}
 
 
+_MOST = 1 << 53  # what a float holds exactly
+
+
 class Fields:
     """An object of a request. `path` names it in errors ("messages[2]")."""
 
@@ -35,7 +38,8 @@ class Fields:
         value = self.any(key)
         if value is None:
             return None
-        if kind is float and type(value) is int:
+        if kind is float and type(value) is int \
+                and abs(value) < _MOST:
             value = float(value)
         if type(value) is not kind:
             raise BadRequest(f"{self.name(key)} must be {_NAMES[kind]}",

@@ -55,7 +55,8 @@ def parse_responses(body: Any) -> ModelCall:
     top_p = fields.number("top_p", 0, 1)
     if top_p not in (None, 1.0):
         sampling["top_p"] = top_p
-    effort = (fields.get("reasoning", dict) or {}).get("effort")
+    effort = Fields(fields.get("reasoning", dict) or {}, "reasoning").get(
+        "effort", str)
     if effort is not None:
         sampling["reasoning_effort"] = effort
     return ModelCall(

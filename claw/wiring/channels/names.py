@@ -9,6 +9,8 @@ from claw.runtime.message.keys import registered_name
 
 SECTION = "channels_config"
 CONSOLE = "cli"
+# Programs that ask claw as a model: no channel, with a policy like one.
+GATEWAY = "gateway"
 
 
 def list_configured(tree: Tree) -> list[str]:
@@ -29,8 +31,8 @@ def is_channel(name: str) -> bool:
 
 
 def check_channel(name: str) -> None:
-    """Raises UsageError where there is no such channel."""
-    if not is_channel(name):
+    """Raises UsageError where there is no such channel, nor the gateway."""
+    if name != GATEWAY and not is_channel(name):
         raise UsageError(f"there is no channel {name!r:.80}",
                          hint="one of: " + ", ".join(REGISTRY.all_names()))
 

@@ -10,12 +10,19 @@ the answer says so.
 import asyncio
 import hashlib
 from collections import OrderedDict
+from collections.abc import Callable
+from functools import partial
 
 import msgspec
 
 from claw.agent.conversation import Conversation
 from claw.agent.prompt import hide_owner
-from claw.agent.rounds.events import Event, RoundDiscarded, TextDelta
+from claw.agent.rounds.events import (
+    Event,
+    RoundDiscarded,
+    TextDelta,
+    ToolFinished,
+)
 from claw.agent.rounds.outcome import TurnOptions, TurnResult
 from claw.agent.turn import Agent
 from claw.core.errors import ConfigError, RateLimitedError
@@ -51,8 +58,8 @@ _REMEMBERED = 2_000
 
 class AgentTurns:
     """The turns of all clients. It remembers of its own answers what they
-    were made from: an answer that a client sends back, and that is none of
-    these, is foreign text."""
+    were made from: an answer that a client sends back, and that it was not
+    given, is foreign text."""
 
     def __init__(self, log: Log) -> None:
         self._log = log
@@ -85,7 +92,8 @@ class AgentTurns:
         request = build_chat_request(call, find_target(
             parts.agent.provider, Place(parts.providers.vendor(
                 parts.choice.provider_name), parts.agent.model)))
-        shown = _Shown(pipe)
+        shown = _Shown(pipe if call.stream else None, partial(
+            self._log, "tool", turn=context.turn_id))
         record = TurnRecord(opened.log, Start(
             context.turn_id, "gateway", said.question,
             session=context.channel, sender=context.sender,
@@ -94,7 +102,7 @@ class AgentTurns:
                 "log.unwritten", error=text),
             parts.ledger.turn_cost, parts.choice.shown)
         conversation = Conversation(on_push=record.said.append)
-        conversation.seed(self._label(one) for one in said.earlier)
+        conversation.seed(self._label(context, one) for one in said.earlier)
         record.refused = context.refused
         record.begin()
         try:
@@ -108,8 +116,13 @@ class AgentTurns:
                     directives=False))
         except (Exception, asyncio.CancelledError) as error:
             record.end(None, error)
+            self._log("turn", turn=context.turn_id, outcome="failed",
+                      reason=getattr(error, "kind", "cancelled"),
+                      id=context.channel)
             raise
         record.end(result)
+        self._log("turn", turn=context.turn_id, outcome="answered",
+                  id=context.channel)
         return self._finish(parts, result, shown, context, call)
 
     def _finish(self, parts: Parts, result: TurnResult, shown: "_Shown",
@@ -119,21 +132,23 @@ class AgentTurns:
         if parts.choice.provider_name == OFFLINE \
                 and result.finish_reason == NO_ANSWER:
             raise ConfigError(NO_MODEL, hint=f"to add a model: {WAYS}")
+        if not call.stream:
+            shown.put(result.text)
         if result.remarks:
             shown.put("\n\n" + "\n".join(result.remarks))
         text = shown.text
-        self._labels[_hash(text)] = sort_labels(context.labels)
+        self._labels[_hash(context, text)] = sort_labels(context.labels)
         while len(self._labels) > _REMEMBERED:
             self._labels.popitem(last=False)
         return ChatResponse(text, usage=result.usage,
                             finish_reason=result.finish_reason)
 
-    def _label(self, message: ChatMessage) -> Chat:
+    def _label(self, context: TurnContext, message: ChatMessage) -> Chat:
         """An earlier message with the origins of what is in it."""
         if message.role != "assistant":
             return Chat(message)
         return Chat(replace(message, labels=self._labels.get(
-            _hash(message.content), (UNKNOWN,))))
+            _hash(context, message.content), (UNKNOWN,))))
 
 
 class Said(Value):
@@ -191,10 +206,13 @@ def _narrow(parts: Parts, context: TurnContext, system: str, *,
 
 
 class _Shown:
-    """What the client has seen of the answer."""
+    """What the client sees of the answer; `pipe` None: nothing before its
+    end."""
 
-    def __init__(self, pipe: Pipe) -> None:
+    def __init__(self, pipe: Pipe | None, note_tool: Callable[..., None]
+                 ) -> None:
         self._pipe = pipe
+        self._note_tool = note_tool
         self._pieces: list[str] = []
         self._apart = False
 
@@ -207,16 +225,24 @@ class _Shown:
             text = "\n\n" + text.lstrip()
             self._apart = False
         self._pieces.append(text)
-        self._pipe.put(text)
+        if self._pipe is not None:
+            self._pipe.put(text)
 
     def hear(self, event: Event) -> None:
         """Text as it comes. What was said before a call of a tool can't be
         taken back: it stands apart."""
-        if isinstance(event, TextDelta):
+        if isinstance(event, ToolFinished):
+            self._note_tool(tool=event.name, ok=event.success,
+                            seconds=round(event.seconds, 2))
+        elif self._pipe is None:
+            return  # the whole answer comes at the end
+        elif isinstance(event, TextDelta):
             self.put(event.text)
         elif isinstance(event, RoundDiscarded):
             self._apart = bool(self._pieces)
 
 
-def _hash(text: str) -> bytes:
-    return hashlib.sha256(text.strip().encode("utf-8", "replace")).digest()
+def _hash(context: TurnContext, text: str) -> bytes:
+    """An answer as it was given to one key."""
+    return hashlib.sha256(f"{context.channel}\0{text.strip()}".encode(
+        "utf-8", "replace")).digest()

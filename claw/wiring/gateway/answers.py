@@ -25,12 +25,13 @@ from claw.gateway.openai.embeddings import EmbeddingCall
 from claw.gateway.openai.endpoints import NO_MODEL
 from claw.gateway.openai.errors import BadRequest
 from claw.gateway.openai.options import build_chat_request
+from claw.gateway.openai.replays import Replays
 from claw.gateway.openai.stream import Pipe, Work
 from claw.providers.catalog.vendors import display_name
 from claw.providers.wire.reader import new_call_id
 from claw.wiring.gateway.agent_turn import AgentTurns
 from claw.wiring.gateway.opened import Opened, Opener
-from claw.wiring.gateway.target import Place, find_place, find_target
+from claw.wiring.gateway.target import Place, find_target
 from claw.wiring.memory.embedding import build_embedder, choose_embedder
 from claw.wiring.models.known_models import list_known_models
 
@@ -45,6 +46,7 @@ class ClawAnswers:
     def __init__(self, tree: Callable[[], Tree], log: Log) -> None:
         self._opener = Opener(tree, log)
         self._turns = AgentTurns(log)
+        self._replays = Replays()
 
     async def aclose(self) -> None:
         await self._opener.aclose()
@@ -56,7 +58,13 @@ class ClawAnswers:
                 if call.model == AGENT:
                     return await self._turns.run(opened, turn_id, call, key,
                                                  pipe)
-                return await _ask_provider(opened, turn_id, call, key, pipe)
+                owner = key.id if key else ""
+                response = await _ask_provider(
+                    opened, turn_id, replace(
+                        call, messages=self._replays.restore(
+                            owner, call.messages)), key, pipe)
+                self._replays.keep(owner, response)
+                return response
         return work
 
     async def list_models(self, key: Key | None) -> Sequence[str]:
@@ -84,7 +92,7 @@ def _build_context(opened: Opened, turn_id: str, key: Key | None
 async def _ask_provider(opened: Opened, turn_id: str, call: ModelCall,
                         key: Key | None, pipe: Pipe) -> ChatResponse:
     """The model itself: no memory, no tools but the client's."""
-    place = find_place(opened.providers, call.model)
+    place = await opened.find_place(call.model)
     provider = opened.open_provider(place.vendor.name)
     target = find_target(provider, place)
     _check_images(call, provider, place)

@@ -16,12 +16,15 @@ from claw.providers.factory import Providers
 from claw.security.estop import EmergencyStop
 from claw.storage.log.writer import LogWriter
 from claw.wiring.compose import AgentOptions, Parts, open_parts
-from claw.wiring.models.ledger import CostLedger, open_ledger
+from claw.wiring.gateway.target import Place, find_place
+from claw.wiring.models.ledger import open_ledger
 from claw.wiring.models.providers import build_providers
 from claw.wiring.tools.build import build_policy
 from claw.wiring.tools.effective import list_excluded
 from claw.wiring.workspace.log import open_log
 from claw.wiring.workspace.secrets import build_redactor
+
+_PLACES = 1_000
 
 
 class Opened:
@@ -36,8 +39,8 @@ class Opened:
         self._opening = asyncio.Lock()
         self._agent: Parts | None = None
         self._providers: Providers | None = None
-        self._ledger: CostLedger | None = None
         self._made: dict[str, Provider] = {}
+        self._places: dict[str, Place] = {}
 
     @property
     def day_limit_usd(self) -> float | None:
@@ -66,12 +69,19 @@ class Opened:
         """The provider of that name, made once. Raises ConfigError,
         AuthError."""
         if name not in self._made:
-            made = self.providers.create_routed(name) \
-                if self.providers.routes \
-                else self.providers.create_resilient(name)
-            self._made[name] = made
+            self._made[name] = made = self.providers.create_resilient(name)
             self._stack.push_async_callback(made.aclose)
         return self._made[name]
+
+    async def find_place(self, name: str) -> Place:
+        """See target.find_place; it may look for a server of this machine,
+        once for each name."""
+        found = self._places.get(name)
+        if found is None:
+            found = await asyncio.to_thread(find_place, self.providers, name)
+            if len(self._places) < _PLACES:
+                self._places[name] = found
+        return found
 
     async def open_agent(self) -> Parts:
         """The agent as programs have it: nobody can be asked, and no

@@ -11,7 +11,7 @@ from claw.config.places import Places
 from claw.config.tree import Tree, load
 from claw.config.watch import changes, stamp
 from claw.core.errors import ClawError
-from claw.core.log import Log
+from claw.core.log import Log, Tap
 from claw.gateway.app import App
 from claw.gateway.endpoint import Endpoint
 from claw.gateway.gateway import Gateway
@@ -70,7 +70,7 @@ async def serve_alone(places: Places, log: Log) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
-    alone = _Alone(places, log)
+    alone = _Alone(places, Tap(log))
     watch = asyncio.ensure_future(alone.watch())
     ending = asyncio.ensure_future(stop.wait())
     serving = asyncio.ensure_future(alone.serve())

@@ -28,7 +28,7 @@ from claw.config.tree import Tree, load
 from claw.config.watch import changes, stamp
 from claw.core.channel import SendMessage
 from claw.core.errors import ClawError, ConfigError, UnavailableError
-from claw.core.log import Log
+from claw.core.log import Log, Tap
 from claw.core.memory import Memory
 from claw.core.provider import Provider
 from claw.gateway.settings import GatewaySettings, check_exposure
@@ -443,6 +443,7 @@ async def open_service(places: Places, only: Sequence[str], log: Log, *,
                        ) -> AsyncIterator[Service]:
     """The service of these places, ready to `run`."""
     tree = load(places)
+    log = Tap(log)  # /v1/events
     async with AsyncExitStack() as stack:
         runtime = Runtime(places, only, log, console=console or {},
                           stack=stack, provider=provider, model=model)

@@ -18,10 +18,11 @@ from claw.testing.fake_openai import (
     FakeOpenAI,
     Reply,
     failure,
-    slow,
+    stalled,
     tool_call,
 )
 from claw.wiring.models.ledger import ledger_path
+from tests.wiring.gateway.conftest import serve
 
 PNG = ("data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ"
        "AAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
@@ -261,19 +262,71 @@ def test_a_model_is_named_by_its_provider_too(api):
     assert sent(server)["model"] == "other"
 
 
-def test_a_client_that_leaves_ends_the_call_of_the_model(api):
-    with FakeOpenAI([slow("a b c d e f g h", 0.3)]) as server, \
-            api(server) as served:
-        stream = ask(served, stream=True)
-        next(iter(stream))
-        stream.close()
-        began = time.monotonic()
-        while not (ends := served.find("gateway.request")):
-            assert time.monotonic() - began < 5
-            time.sleep(0.01)
+def wait_for(find):
+    began = time.monotonic()
+    while not (found := find()):
+        assert time.monotonic() - began < 8
+        time.sleep(0.02)
+    return found
 
-    assert ends[0]["path"] == "/v1/chat/completions"
-    assert time.monotonic() - began < 5
+
+def read_outcomes(served):
+    path = ledger_path(served.tree.places)
+    with closing(sqlite3.connect(path)) as ledger:
+        return [row[0] for row in ledger.execute(
+            "SELECT outcome FROM calls WHERE outcome IS NOT NULL")]
+
+
+@pytest.mark.parametrize("model", ["fast", "claw"])
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_client_that_leaves_ends_the_call_of_the_model(api, stream, model):
+    with FakeOpenAI([stalled("half an answer")]) as server, \
+            api(server) as served:
+        if stream:
+            answer = ask(served, model=model, stream=True)
+            next(iter(answer))
+            answer.close()
+        else:
+            with pytest.raises(openai.APITimeoutError):
+                ask(served, model=model, timeout=1)
+        outcomes = wait_for(lambda: read_outcomes(served))
+        wait_for(lambda: served.find("gateway.request"))
+
+    assert outcomes == ["cancelled"]
+
+
+def test_the_settings_in_force_are_those_of_now(api, ask_server):
+    with FakeOpenAI(["one"]) as server, api(server) as served:
+        ask(served)
+        served.tree = ask_server(server, '[model_aliases]\nnew = "other"\n')
+        found = ask(served, model="new")
+        with pytest.raises(openai.NotFoundError):
+            ask(served)
+
+    assert found.choices[0].message.content == "one"
+    assert sent(server)["model"] == "other"
+
+
+def test_what_a_channel_may_not_do_can_be_said_of_the_gateway_too(api):
+    with FakeOpenAI(["yes"]) as server, api(
+            server, "[autonomy.channels.gateway]\n"
+            'excluded_tools = ["memory_store"]\n') as served:
+        ask(served, model="claw")
+
+    names = [tool["function"]["name"] for tool in sent(server)["tools"]]
+    assert "memory_recall" in names
+    assert "memory_store" not in names
+
+
+def test_without_a_model_claw_says_so(write_settings):
+    with serve(write_settings("")) as served:
+        with pytest.raises(openai.APIStatusError) as caught:
+            ask(served, "what is the meaning of it all?", model="claw")
+        found = ask(served, "6 * 7", model="claw")
+
+    assert caught.value.status_code == 500
+    assert "no model is configured" in caught.value.message
+    assert "42" in found.choices[0].message.content
 
 
 # -- claw
