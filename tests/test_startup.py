@@ -194,6 +194,11 @@ LATE = {
         "claw.runtime.process.watchdog",
         "claw.wiring.listen.service",
     },
+    "claw.cli.commands.tap": {
+        "claw.runtime.tap.pipe",
+        "claw.runtime.tap.program",
+        "claw.wiring.listen.tap",
+    },
     "claw.cli.commands.ask.command": {"claw.wiring.ask.templated"},
     "claw.cli.commands.ask.templates": {
         "claw.cli.commands.template.keep",
@@ -284,6 +289,7 @@ LATE = {
     "claw.providers.openai.official": {"claw.providers.openai.sdk"},
     "claw.providers.openai.quirks": {"hashlib"},
     "claw.providers.openai.sdk": {"azure.identity"},
+    "claw.security.estop": {"asyncio"},
     "claw.security.files.nofollow": {"shlex"},
     "claw.security.owned": {
         "importlib.util",
@@ -448,6 +454,7 @@ def modules_after(tmp_path, *arguments, env=None):
     ["log", "export"],
     ["config", "path"],
     ["config", "get", "memory.backend"],
+    ["status"],
 ])
 def test_local_command_stays_light(tmp_path, arguments):
     (tmp_path / ".claw").mkdir()
@@ -544,6 +551,7 @@ def test_vectors_that_nothing_asks_for_load_no_numpy(with_past, provider):
 @pytest.mark.parametrize(("arguments", "expected"), [
     (["queue", "list", "--all"], 0),
     (["why"], 1),
+    (["status"], 0),
 ])
 def test_looking_at_the_queue_stays_light(tmp_path, arguments, expected):
     with closing(connect_queue(tmp_path / ".claw" / "workspace")):

@@ -66,6 +66,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "listen": ("Run the configured channels and answer what comes in.",
                _AT + "listen:listen"),
     "send": ("Send one message through a channel.", _AT + "send:send"),
+    "tap": ("Hand what comes in on a channel to a program, in place of the "
+            "agent.", _AT + "tap:tap"),
+    "status": ("Show how claw is: channels, queue, memory, spending, last "
+               "errors.", _AT + "status:status"),
     "why": ("Show what happened in a turn of a channel.", _AT + "why:why"),
     "cost": ("Show what models cost, by day, origin or model.",
              _AT + "cost:cost"),

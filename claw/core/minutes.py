@@ -1,4 +1,4 @@
-"""A kept time as a person reads it."""
+"""Kept times and spans as a person reads them."""
 
 from datetime import datetime
 
@@ -11,3 +11,11 @@ def format_minute(time: str) -> str:
     except (ValueError, OverflowError):
         return time
     return moment.strftime("%Y-%m-%d %H:%M")
+
+
+def format_span(seconds: float) -> str:
+    """A span in the largest unit of which it has two: "90 s", "3 h"."""
+    for unit, name in ((86_400, "d"), (3600, "h"), (60, "min")):
+        if seconds >= 2 * unit:
+            return f"{seconds / unit:.0f} {name}"
+    return f"{max(0.0, seconds):.0f} s"

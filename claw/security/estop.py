@@ -6,14 +6,17 @@ of the reference (`kill_all`, `updated_at`). What stops only a part there
 does a file that can't be read.
 """
 
-import asyncio
 import json
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from claw.core.errors import DeniedError, StorageError
 from claw.core.folders import make_private
 from claw.core.minutes import format_minute
+
+if TYPE_CHECKING:
+    import asyncio
 
 FILE = "estop-state.json"
 POLL_S = 0.2
@@ -60,10 +63,11 @@ class EmergencyStop:
 
     async def wait(self) -> None:
         """Return once the stop is set."""
+        import asyncio
         while self.read() is None:  # noqa: ASYNC110  another process sets it
             await asyncio.sleep(POLL_S)
 
-    async def set_once_stopped(self, cancel: asyncio.Event) -> None:
+    async def set_once_stopped(self, cancel: "asyncio.Event") -> None:
         await self.wait()
         cancel.set()
 

@@ -67,7 +67,7 @@ def test_list_as_json_tells_how_a_running_one_is(claw, platform, home):
     assert rows["webhook"] == {
         "name": "webhook", "configured": False, "status": "unknown",
         "last_receive": None, "last_send": None, "restarts": 0,
-        "error": None, "rejected": None, "people": []}
+        "error": None, "hint": None, "rejected": None, "people": []}
 
 
 @pytest.mark.parametrize("stale", [

@@ -69,6 +69,8 @@ class _Ready(Value):
 class PostgresMemory(FilteredMemory):
     """Memory in a table of PostgreSQL. Thread-safe."""
 
+    is_remote = True  # `claw status` asks nobody over a network
+
     def __init__(self, server: Server, names: table.Table, *,
                  readonly: bool = False, namespace: str = "default",
                  embedder: EmbeddingProvider | None = None,

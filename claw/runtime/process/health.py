@@ -24,13 +24,15 @@ def _utc(moment: float | None) -> str | None:
 
 @dataclass(slots=True)
 class Component:
-    """One part; times are unix seconds. `rejected`: why it goes on with
-    the settings from before."""
+    """One part; times are unix seconds. `hint` is the next step after
+    `last_error`; `rejected`: why it goes on with the settings from before.
+    """
 
     status: str = "starting"
     updated_at: float = 0.0
     last_ok: float | None = None
     last_error: str | None = None
+    hint: str | None = None
     restart_count: int = 0
     last_receive: float | None = None
     last_send: float | None = None
@@ -39,7 +41,7 @@ class Component:
     def to_json(self) -> dict[str, Any]:
         return {"status": self.status, "updated_at": _utc(self.updated_at),
                 "last_ok": _utc(self.last_ok),
-                "last_error": self.last_error,
+                "last_error": self.last_error, "hint": self.hint,
                 "restart_count": self.restart_count,
                 "last_receive": _utc(self.last_receive),
                 "last_send": _utc(self.last_send),
@@ -48,8 +50,10 @@ class Component:
 
 @dataclass(slots=True)
 class Health:
-    """Every component by name, e.g. "channel:webhook"."""
+    """Every component by name, e.g. "channel:webhook". `command` is what
+    the process does."""
 
+    command: str = "listen"
     now: Callable[[], float] = time.time
     clock: Callable[[], float] = time.monotonic
     parts: dict[str, Component] = field(default_factory=dict)
@@ -63,12 +67,12 @@ class Health:
 
     def ok(self, name: str) -> None:
         part = self.part(name)
-        part.status, part.last_error = "ok", None
+        part.status, part.last_error, part.hint = "ok", None, None
         part.last_ok = part.updated_at = self.now()
 
-    def error(self, name: str, text: str) -> None:
+    def error(self, name: str, text: str, hint: str | None = None) -> None:
         part = self.part(name)
-        part.status, part.last_error = "error", text
+        part.status, part.last_error, part.hint = "error", text, hint
         part.updated_at = self.now()
 
     def count_restart(self, name: str) -> None:
@@ -114,7 +118,8 @@ class Health:
         return self.clock() - self._received.get(name, self._started)
 
     def snapshot(self) -> dict[str, Any]:
-        return {"pid": os.getpid(), "updated_at": _utc(self.now()),
+        return {"pid": os.getpid(), "command": self.command,
+                "updated_at": _utc(self.now()),
                 "uptime_seconds": int(self.clock() - self._started),
                 "components": {name: self.parts[name].to_json()
                                for name in sorted(self.parts)}}

@@ -130,10 +130,9 @@ class Supervisor:
             await _stop(sleeping, renewed)
 
     def _note_error(self, error: Exception) -> None:
-        text = describe(error)
-        self._health.error(self.part, text)
-        self._log("channel.error", channel=self.name, error=text,
-                  hint=getattr(error, "hint", None))
+        text, hint = describe(error), getattr(error, "hint", None)
+        self._health.error(self.part, text, hint)
+        self._log("channel.error", channel=self.name, error=text, hint=hint)
 
     async def _listen(self) -> bool:
         """One run; True after a clean end. The channel's connections are

@@ -38,13 +38,15 @@ _FEW = 2_000
 class Filters(Value):
     """Which entries: `since` and `until` as canonical times (both part of
     the span), `session` by name, `model` by a part of its name, `refused`
-    those alone in which something wanted a yes that nobody gave."""
+    those alone in which something wanted a yes that nobody gave, `failed`
+    those that ended in an error."""
 
     since: str | None = None
     until: str | None = None
     session: str | None = None
     model: str | None = None
     refused: bool = False
+    failed: bool = False
 
     def write_sql(self) -> tuple[str, list[Any]]:
         """A condition, and its values."""
@@ -52,7 +54,8 @@ class Filters(Value):
             ("entries.at >= ?", self.since), ("entries.at <= ?", self.until),
             ("entries.session = ?", self.session),
             ("instr(lower(entries.model), lower(?))", self.model),
-            ("instr(entries.error, ?)", NOT_DONE if self.refused else None))
+            ("instr(entries.error, ?)", NOT_DONE if self.refused else None),
+            ("entries.outcome = ?", "failed" if self.failed else None))
             if value is not None]
         return (" AND ".join(text for text, _ in rows) or "1",
                 [value for _, value in rows])

@@ -1,7 +1,7 @@
 """Settings -> channels."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, MutableMapping, Sequence
 from functools import partial
 from pathlib import Path as FilePath
 from typing import Any, NamedTuple
@@ -142,11 +142,12 @@ class Opened(NamedTuple):
 
 def open_channels(tree: Tree, names: Sequence[str], log: Log,
                   changes: Mapping[str, Mapping[str, Any]],
-                  keep: Mapping[str, Opened] | None = None
+                  keep: Mapping[str, Opened] | None = None, *,
+                  unusable: MutableMapping[str, ClawError] | None = None
                   ) -> dict[str, Opened]:
-    """Channels by name. One that can't be opened is told and left out,
-    unless none can. `keep` are channels to go on with where their settings
-    have not changed, or can't be used."""
+    """Channels by name. One that can't be opened is told and left out (and
+    stands in `unusable` then), unless none can. `keep` are channels to go
+    on with where their settings have not changed, or can't be used."""
     keep = keep or {}
     names = [*names, *find_slips(tree, [n for n in keep if n not in names])]
     opened: dict[str, Opened] = {}
@@ -160,6 +161,8 @@ def open_channels(tree: Tree, names: Sequence[str], log: Log,
             failures.append(error)
             if old is not None:
                 opened[name] = old._replace(rejected=error.message)
+            elif unusable is not None:
+                unusable[name] = error
             log("channel.unusable" if old is None else "channel.rejected",
                 channel=name, error=error.message, hint=error.hint)
     if failures and len(failures) == len(names):

@@ -1,11 +1,14 @@
 """How the channels are: what a running `claw listen` last wrote of them."""
 
 import os
+import time
 from datetime import UTC, datetime
 from typing import Any
 
 from claw.channels import REGISTRY
+from claw.config.places import Places
 from claw.config.tree import Tree
+from claw.core.times import rfc3339
 from claw.core.value import Value, replace
 from claw.runtime.process.health import read_state
 from claw.runtime.settings import ChannelsSettings
@@ -19,8 +22,9 @@ STALE_S = 60.0
 class ChannelState(Value):
     """One row of `claw channel list`. `status` is "ok", "error",
     "starting" or "unknown" (claw listen does not run); times RFC 3339.
-    `rejected` is why it goes on with the settings from before, `people`
-    are the names of allow-lists that belong to somebody."""
+    `hint` is the next step after `error`, `rejected` is why it goes on with
+    the settings from before, `people` are the names of allow-lists that
+    belong to somebody."""
 
     name: str
     configured: bool
@@ -29,6 +33,7 @@ class ChannelState(Value):
     last_send: str | None = None
     restarts: int = 0
     error: str | None = None
+    hint: str | None = None
     rejected: str | None = None
     people: tuple[Binding, ...] = ()
 
@@ -36,10 +41,22 @@ class ChannelState(Value):
         return {"name": self.name, "configured": self.configured,
                 "status": self.status, "last_receive": self.last_receive,
                 "last_send": self.last_send, "restarts": self.restarts,
-                "error": self.error, "rejected": self.rejected,
+                "error": self.error, "hint": self.hint,
+                "rejected": self.rejected,
                 "people": [{"name": one.name, "id": one.id,
                             "since": one.since, "refused": one.refused}
                            for one in self.people]}
+
+
+class Running(Value):
+    """What a running `claw listen` (or `command`) last wrote: its parts by
+    name, since when it runs (RFC 3339) and how old that is."""
+
+    pid: int
+    command: str
+    since: str | None
+    age_s: float
+    parts: dict[str, Any]
 
 
 def states(tree: Tree) -> list[ChannelState]:
@@ -48,7 +65,7 @@ def states(tree: Tree) -> list[ChannelState]:
     names = list_configured(tree)
     others = [n for n in REGISTRY.names() if n not in names and n != CONSOLE]
     console = tree.decode(SECTION, ChannelsSettings).cli
-    live = read_running(tree)
+    live = read_parts(tree.places)
     people = PeopleFile(people_path(tree.places))
     return [build_state(CONSOLE, console or CONSOLE in names, live),
             *(replace(build_state(n, True, live),
@@ -57,16 +74,28 @@ def states(tree: Tree) -> list[ChannelState]:
             *(build_state(n, False, live) for n in others)]
 
 
-def read_running(tree: Tree) -> dict[str, Any] | None:
-    """The components of a running `claw listen`; None where none runs."""
-    state = read_state(state_path(tree.places))
+def read_parts(places: Places) -> dict[str, Any] | None:
+    """The components of a running `claw listen`; None where none runs, or
+    one that says nothing any more."""
+    found = read_running(places)
+    return None if found is None or found.age_s > STALE_S else found.parts
+
+
+def read_running(places: Places) -> Running | None:
+    """The `claw listen` whose process is alive; None where there is
+    none."""
+    state = read_state(state_path(places))
     if state is None or not isinstance(state.get("components"), dict):
         return None
     age = age_s(state.get("written_at"))
-    if age is None or age > STALE_S or not _is_alive(state.get("pid")):
+    if age is None or not _is_alive(state.get("pid")):
         return None
-    parts: dict[str, Any] = state["components"]
-    return parts
+    try:
+        since = rfc3339(time.time() - age - float(state["uptime_seconds"]))
+    except (KeyError, TypeError, ValueError, OverflowError):
+        since = None
+    return Running(int(str(state["pid"])), str(state.get("command")
+                   or "listen"), since, age, state["components"])
 
 
 def _is_alive(pid: object) -> bool:
@@ -98,7 +127,7 @@ def build_state(name: str, is_configured: bool,
         name, is_configured, str(part.get("status")),
         part.get("last_receive"), part.get("last_send"),
         int(part.get("restart_count") or 0), part.get("last_error"),
-        part.get("rejected") or _read_rejected(live or {}))
+        part.get("hint"), part.get("rejected") or _read_rejected(live or {}))
 
 
 def _read_rejected(live: dict[str, Any]) -> str | None:

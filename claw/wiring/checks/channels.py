@@ -12,7 +12,6 @@ from claw.core.log import silent
 from claw.runtime.message.keys import read_named_key
 from claw.runtime.settings import ChannelsSettings
 from claw.storage.names import PeopleFile
-from claw.text.plural import plural
 from claw.wiring.channels.build import (
     explain_setup,
     list_entries,
@@ -24,13 +23,9 @@ from claw.wiring.channels.names import (
     is_foreign,
     list_configured,
 )
-from claw.wiring.channels.states import (
-    ChannelState,
-    age_s,
-    build_state,
-    read_running,
-)
+from claw.wiring.channels.states import build_state, read_parts
 from claw.wiring.checks.check import Check
+from claw.wiring.checks.traffic import check_traffic
 from claw.wiring.workspace.place_names import people_path
 from claw.wiring.workspace.sessions import open_sessions
 
@@ -56,7 +51,7 @@ def channel_checks(tree: Tree, names: Sequence[str] = ()
                     f"{explain_setup(REGISTRY.names()[0])}; or try: claw "
                     "listen --channel cli")
         return
-    live = read_running(tree)
+    live = read_parts(tree.places)
     wanted = list(dict.fromkeys(names or known))
     findings = asyncio.run(_diagnose_all(
         tree, [name for name in wanted if name in known
@@ -72,7 +67,9 @@ def channel_checks(tree: Tree, names: Sequence[str] = ()
                         found.detail, found.hint)
         yield from _names(tree, name)
         yield from _names_of_before(tree, name)
-        yield _traffic(name, build_state(name, True, live), live is not None)
+        yield (check_traffic(build_state(name, True, live)) if live is not None
+               else Check(f"channels.{name}.traffic", "skip",
+                          "claw listen does not run here"))
 
 
 async def _diagnose_all(tree: Tree, names: Sequence[str]
@@ -141,27 +138,3 @@ async def _ask(channel: Channel) -> list[Finding]:
             if await channel.health_check() else
             Finding("health", "fail", "unhealthy (auth/config/network)",
                     "check its settings with: claw config show")]
-
-
-def _traffic(name: str, state: ChannelState, listens: bool) -> Check:
-    """What a running `claw listen` says of its last receive and send."""
-    if not listens:
-        return Check(f"channels.{name}.traffic", "skip",
-                     "claw listen does not run here")
-    received, sent = age_s(state.last_receive), age_s(state.last_send)
-    detail = (f"{state.status}; last receive {_ago(received)}, last send "
-              f"{_ago(sent)}, restarted {plural(state.restarts, 'time')}")
-    if state.status == "error":
-        return Check(f"channels.{name}.traffic", "fail",
-                     f"{detail}: {state.error}",
-                     "see the log of claw listen")
-    if state.rejected is not None:
-        return Check(f"channels.{name}.traffic", "warn",
-                     f"{detail}; it goes on with the settings from before: "
-                     f"{state.rejected}", "correct config.toml, it is taken "
-                     "over at once")
-    return Check(f"channels.{name}.traffic", "ok", detail)
-
-
-def _ago(seconds: float | None) -> str:
-    return "never" if seconds is None else f"{max(0, seconds):.0f} s ago"

@@ -131,9 +131,10 @@ class Runtime:
             parts = await opened.enter_async_context(
                 open_parts(tree, await asyncio.to_thread(
                     self._choose_options, tree)))
+            unusable: dict[str, ClawError] = {}
             channels = open_channels(
                 tree, select_channels(tree, self._only), self._log,
-                {CONSOLE: self._console}, self._channels)
+                {CONSOLE: self._console}, self._channels, unusable=unusable)
             parts.agent.estop = None  # the service looks, and ends all
             hooks = parts.agent.hooks or HookRunner((), self._log)
             voice = self._build_voice(tree)
@@ -148,8 +149,7 @@ class Runtime:
                       "which models it has; it is asked again with each "
                       "message until it does")
         self._channels = channels
-        for name, channel in channels.items():
-            self.health.part(f"channel:{name}").rejected = channel.rejected
+        self._note_channels(channels, unusable)
         self._redactor = parts.redactor
         self._tree = tree
         if self._turn_log is not None:
@@ -158,6 +158,19 @@ class Runtime:
         self._ledger = parts.ledger
         self._memory_settings = tree.decode("memory", MemorySettings)
         return live
+
+    def _note_channels(self, channels: Mapping[str, Opened],
+                       unusable: Mapping[str, ClawError]) -> None:
+        """Keep in mind what can't be used; of others nothing is left."""
+        for part in list(self.health.parts):
+            kind, _, name = part.partition(":")
+            if kind == "channel" and name not in (*channels, *unusable):
+                del self.health.parts[part]
+        for name, channel in channels.items():
+            self.health.part(f"channel:{name}").rejected = channel.rejected
+        for name, error in unusable.items():
+            self.health.error(f"channel:{name}",
+                              f"left out: {error.message}", error.hint)
 
     def _choose_options(self, tree: Tree) -> AgentOptions:
         """What a channel's turn gets: no command tools where a command
@@ -250,9 +263,9 @@ class Runtime:
                 self._opened.clear()
                 self.live = await self.build(tree)
             except (ClawError, OSError) as error:
-                self.health.error("config", str(error))
-                self._log("config.rejected", error=str(error),
-                          hint=getattr(error, "hint", None)
+                hint = getattr(error, "hint", None)
+                self.health.error("config", str(error), hint)
+                self._log("config.rejected", error=str(error), hint=hint
                           or "the settings from before stay in force")
                 return False
             self.health.parts.pop("config", None)

@@ -137,13 +137,14 @@ async def test_an_error_is_shown_until_the_channel_runs_again():
 
     async def sleep(seconds):
         part = watched.health.part(PART)
-        seen.append((part.status, part.last_error))
+        seen.append((part.status, part.last_error, part.hint))
     watched.supervisor._sleep = sleep
     await watched.run(lambda: watched.channel.starts == 2)
 
-    assert seen == [("error", "token refused")]
+    assert seen == [("error", "token refused", "set it")]
     assert watched.health.part(PART).status == "ok"
     assert watched.health.part(PART).last_error is None
+    assert watched.health.part(PART).hint is None
     assert ("channel.error", {"channel": "acted", "hint": "set it",
                               "error": "token refused"}) in watched.events
 

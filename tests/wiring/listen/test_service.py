@@ -236,8 +236,11 @@ def test_one_channel_that_can_not_be_opened_does_not_stop_the_others(scene):
         async with scene.running():
             scene.platform.post("hello")
             await scene.answers(1)
+            await scene.until(lambda: read_state(state_path(scene.places)))
     run(go())
     assert scene.said("channel.unusable")[0]["channel"] == "webhook"
+    parts = read_state(state_path(scene.places))["components"]
+    assert "left out" in parts["channel:webhook"]["last_error"]
     assert scene.said("started")[0]["channels"] == "telegram"
 
 

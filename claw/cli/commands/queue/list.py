@@ -11,6 +11,7 @@ from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
 from claw.cli.show.output import join_lines
 from claw.core.errors import ConfigError
+from claw.core.minutes import format_span
 from claw.core.times import rfc3339
 from claw.runtime.message.keys import registered_name
 from claw.storage.queue.model import InboxRow, OutboxRow
@@ -123,10 +124,8 @@ def explain_outbox(rows: Sequence[OutboxRow], gone: Collection[str],
 
 
 def _next_try(seconds: float) -> str:
-    for unit, name in ((3600, "h"), (60, "min"), (1, "s")):
-        if seconds >= 2 * unit or unit == 1 <= seconds:
-            return f"next try in {seconds / unit:.0f} {name}"
-    return "due now"
+    return f"next try in {format_span(seconds)}" if seconds >= 1 \
+        else "due now"
 
 
 def _find_gone(run: Invocation, inbox: Sequence[InboxRow],
