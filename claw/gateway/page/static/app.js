@@ -1,0 +1,113 @@
+// Signing in, and which view is shown.
+
+import { send, Failure } from "./api.js";
+import { el, t, visible } from "./dom.js";
+import * as status from "./status.js";
+import * as spending from "./spending.js";
+
+const VIEWS = { status, spending };
+const view = document.getElementById("view");
+const trouble = document.getElementById("trouble");
+const form = document.getElementById("sign-in");
+const code = document.getElementById("code");
+const nav = document.querySelector("nav");
+const signOut = document.getElementById("sign-out");
+
+let leave = () => {};
+let shown = "";
+
+// Say what went wrong, above what is shown; nothing takes it away.
+export function say(error) {
+  if (error.name === "AbortError" || error.status === 401) return;
+  trouble.textContent = !(error instanceof Failure)
+    ? t("failed", { why: error.message })
+    : error.status === 0 ? t("unreachable")
+      : t("failed", { why: error.message });
+  trouble.hidden = false;
+}
+
+async function show(moves) {
+  const name = location.hash.slice(1);
+  if (name === "main") return;
+  shown = name in VIEWS ? name : Object.keys(VIEWS)[0];
+  for (const link of nav.children) {
+    if (link.hash === "#" + shown) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+  }
+  leave();
+  trouble.hidden = true;
+  form.hidden = true;
+  nav.hidden = signOut.hidden = false;
+  document.title = `${t(shown)} - ${t("title")}`;
+  const place = el("section", { "aria-labelledby": "heading" },
+    el("h2", { id: "heading", tabindex: -1 }, t(shown)));
+  view.replaceChildren(place);
+  const ending = new AbortController();
+  leave = () => ending.abort();
+  if (moves) document.getElementById("heading").focus();
+  try {
+    await VIEWS[shown].open(place, ending.signal, say);
+  } catch (error) {
+    say(error);
+  }
+}
+
+function askWho() {
+  leave();
+  view.replaceChildren();
+  nav.hidden = signOut.hidden = true;
+  form.hidden = false;
+  code.focus();
+}
+
+async function signIn(text) {
+  let token = text.trim();
+  if (!token.startsWith("zc_") && token.length <= 64) {
+    const made = await send("pair", { device_name: "browser" },
+      { "X-Pairing-Code": token });
+    token = made.token;
+  }
+  await send("page/login", { token });
+  code.value = "";
+  await show(true);
+}
+
+form.addEventListener("submit", async (event) => {
+  event.preventDefault();
+  trouble.hidden = true;
+  try {
+    await signIn(code.value);
+  } catch (error) {
+    trouble.textContent = error.status === 0 ? t("unreachable")
+      : t("sign_in_refused", { why: error.message });
+    trouble.hidden = false;
+  }
+});
+
+signOut.addEventListener("click", async () => {
+  try {
+    await send("page/logout", {});
+  } catch (error) {
+    say(error);
+    return;
+  }
+  askWho();
+  trouble.textContent = t("signed_out");
+  trouble.hidden = false;
+});
+
+document.addEventListener("signed-out", askWho);
+window.addEventListener("hashchange", () => form.hidden && show(true));
+
+// A link of the terminal brings the code with it; it is good once.
+const brought = /^#code=([\w-]{1,128})$/.exec(location.hash);
+if (brought) {
+  history.replaceState(null, "", location.pathname);
+  signIn(visible(brought[1])).catch((error) => {
+    askWho();
+    trouble.textContent = t("sign_in_refused", { why: error.message });
+    trouble.hidden = false;
+  });
+} else {
+  show(false);
+}
