@@ -1,7 +1,7 @@
 # bash completion of claw; generated, do not edit
 _claw_command() {
     case "$1" in
-        "agent"|"ask"|"channel"|"channel list"|"channel doctor"|"channel setup"|"completion"|"config"|"config show"|"config get"|"config set"|"config unset"|"config check"|"config path"|"config edit"|"config schema"|"cost"|"do"|"doctor"|"estop"|"help"|"hook"|"hook list"|"hook test"|"listen"|"log"|"log list"|"log search"|"log show"|"log export"|"log rm"|"map"|"mcp"|"mcp list"|"mcp add"|"mcp test"|"mcp accept"|"mcp serve"|"memory"|"memory store"|"memory recall"|"memory get"|"memory list"|"memory forget"|"memory count"|"memory stats"|"memory exam"|"memory conflicts"|"memory snapshot"|"memory hydrate"|"memory export"|"memory import"|"memory history"|"memory undo"|"memory index"|"memory pin"|"memory reindex"|"memory check"|"memory hygiene"|"memory model"|"model"|"model list"|"model alias"|"permission"|"permission allow"|"permission list"|"permission revoke"|"permission show"|"prove"|"provider"|"provider list"|"provider test"|"provider models"|"queue"|"queue list"|"queue retry"|"queue purge"|"security"|"security audit"|"security review"|"send"|"session"|"session list"|"session show"|"session clear"|"session export"|"skill"|"skill list"|"skill show"|"skill install"|"skill audit"|"skill test"|"skill accept"|"skill remove"|"status"|"tap"|"template"|"template list"|"template show"|"template edit"|"template rm"|"template save"|"tool"|"tool list"|"tool run"|"version"|"why")  ;;
+        "agent"|"ask"|"channel"|"channel list"|"channel doctor"|"channel setup"|"completion"|"config"|"config show"|"config get"|"config set"|"config unset"|"config check"|"config path"|"config edit"|"config schema"|"cost"|"do"|"doctor"|"estop"|"gateway"|"gateway serve"|"gateway token"|"gateway pair"|"help"|"hook"|"hook list"|"hook test"|"listen"|"log"|"log list"|"log search"|"log show"|"log export"|"log rm"|"map"|"mcp"|"mcp list"|"mcp add"|"mcp test"|"mcp accept"|"mcp serve"|"memory"|"memory store"|"memory recall"|"memory get"|"memory list"|"memory forget"|"memory count"|"memory stats"|"memory exam"|"memory conflicts"|"memory snapshot"|"memory hydrate"|"memory export"|"memory import"|"memory history"|"memory undo"|"memory index"|"memory pin"|"memory reindex"|"memory check"|"memory hygiene"|"memory model"|"model"|"model list"|"model alias"|"permission"|"permission allow"|"permission list"|"permission revoke"|"permission show"|"prove"|"provider"|"provider list"|"provider test"|"provider models"|"queue"|"queue list"|"queue retry"|"queue purge"|"security"|"security audit"|"security review"|"send"|"session"|"session list"|"session show"|"session clear"|"session export"|"skill"|"skill list"|"skill show"|"skill install"|"skill audit"|"skill test"|"skill accept"|"skill remove"|"status"|"tap"|"template"|"template list"|"template show"|"template edit"|"template rm"|"template save"|"tool"|"tool list"|"tool run"|"version"|"why")  ;;
         *) return 1 ;;
     esac
 }
@@ -11,7 +11,7 @@ _claw_option() {
         "skill install|--name") action="text" ;;
         *"|--file"|*"|--schema"|*"|--schema-multi"|*"|-f") action="file" ;;
         *"|--config-dir"|*"|--folder"|*"|--readable"|*"|--workspace"|*"|-w") action="folder" ;;
-        *"|--as-of"|*"|--calls"|*"|--env"|*"|--for"|*"|--header"|*"|--job"|*"|--jobs"|*"|--kills"|*"|--limit"|*"|--max-cost"|*"|--max-tokens"|*"|--min-score"|*"|--offset"|*"|--older-than"|*"|--only"|*"|--option"|*"|--pause"|*"|--purge"|*"|--reason"|*"|--rows"|*"|--seed"|*"|--sender"|*"|--since"|*"|--source"|*"|--stdin-limit"|*"|--system"|*"|--temperature"|*"|--thread"|*"|--timeout"|*"|--tries"|*"|--until"|*"|--url"|*"|--who"|*"|-j"|*"|-n"|*"|-o"|*"|-s"|*"|-t") action="text" ;;
+        *"|--as-of"|*"|--calls"|*"|--env"|*"|--for"|*"|--header"|*"|--job"|*"|--jobs"|*"|--kills"|*"|--limit"|*"|--max-cost"|*"|--max-tokens"|*"|--min-score"|*"|--offset"|*"|--older-than"|*"|--only"|*"|--option"|*"|--pause"|*"|--purge"|*"|--reason"|*"|--rows"|*"|--seed"|*"|--sees"|*"|--sender"|*"|--since"|*"|--source"|*"|--stdin-limit"|*"|--system"|*"|--temperature"|*"|--thread"|*"|--timeout"|*"|--tries"|*"|--until"|*"|--url"|*"|--who"|*"|-j"|*"|-n"|*"|-o"|*"|-s"|*"|-t") action="text" ;;
         *"|--category") action="value category" ;;
         *"|--channel") action="value channel" ;;
         *"|--docs"|*"|--name"|*"|--remove") action="value document" ;;
@@ -34,6 +34,7 @@ _claw_argument() {
         "|0") action="names" ;;
         "channel|0") action="names" ;;
         "config|0") action="names" ;;
+        "gateway|0") action="names" ;;
         "hook|0") action="names" ;;
         "log|0") action="names" ;;
         "mcp|0") action="names" ;;
@@ -56,6 +57,7 @@ _claw_argument() {
         "config set|1") action="value config-value" ;;
         "config unset|0") action="value config-key" ;;
         "config path|0") action="words home workspace file" ;;
+        "gateway token|0") action="words add list rotate revoke" ;;
         "log show|0") action="value entry" ;;
         "log export|"*) action="value entry" ;;
         "log rm|"*) action="value entry" ;;
@@ -98,7 +100,7 @@ _claw_argument() {
 _claw_words() {
     case "$1|$2" in
         "|options") echo "--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -V --version -h --help" ;;
-        "|names") echo "agent ask channel completion config cost do doctor estop help hook listen log map mcp memory model permission prove provider queue security send session skill status tap template tool version why" ;;
+        "|names") echo "agent ask channel completion config cost do doctor estop gateway help hook listen log map mcp memory model permission prove provider queue security send session skill status tap template tool version why" ;;
         "agent|options") echo "-m --model -p --provider -t --temperature -s --system --session --tools --yes --no-memory --resume --no-log --raw --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
         "ask|options") echo "-m --model -p --provider -t --temperature -s --system -f --file --docs -c --continue --cid --session --tools --yes --no-memory --schema --schema-multi -x --extract --max-tokens --max-cost --timeout --no-log --dry-run --stdin-limit -T --template -P --parameter -o --option --save --force --raw --no-stream -u --usage --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
         "channel|options") echo "--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
@@ -121,6 +123,11 @@ _claw_words() {
         "do|options") echo "-m --model -p --provider --timeout --no-log --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
         "doctor|options") echo "--fix --deep --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
         "estop|options") echo "--reason --lift --status --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "gateway|options") echo "--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "gateway|names") echo "serve token pair" ;;
+        "gateway serve|options") echo "--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "gateway token|options") echo "--sees --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "gateway pair|options") echo "--sees --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
         "help|options") echo "--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
         "hook|options") echo "--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
         "hook|names") echo "list test" ;;

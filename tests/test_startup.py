@@ -140,7 +140,7 @@ LATE = {
     "claw.channels.webhook.channel": {
         "claw.channels.probe",
         "claw.channels.webhook.outgoing",
-        "claw.channels.webhook.receiver",
+        "claw.net.listening",
     },
     "claw.cli.attachments.read": {
         "claw.cli.attachments.documents",
@@ -199,6 +199,7 @@ LATE = {
         "claw.runtime.tap.program",
         "claw.wiring.listen.tap",
     },
+    "claw.cli.commands.gateway.serve": {"claw.wiring.gateway.serve"},
     "claw.cli.commands.ask.command": {"claw.wiring.ask.templated"},
     "claw.cli.commands.ask.templates": {
         "claw.cli.commands.template.keep",
@@ -357,6 +358,7 @@ LATE = {
         "claw.memory.hygiene.run",
         "claw.memory.snapshot.file",
     },
+    "claw.wiring.listen.gateway": {"claw.wiring.gateway.serve"},
     "claw.wiring.listen.send": {"claw.wiring.hooks"},
     "claw.wiring.images": {
         "claw.net.guarded",

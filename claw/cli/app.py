@@ -50,9 +50,14 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "skill": ("Install skills, look at them and accept them.",
               "claw skill install ./pdf-forms",
               "claw skill accept pdf-forms"),
+    "gateway": ("Serve HTTP for other programs, and say who may call.",
+                "claw gateway", "claw gateway token add laptop"),
     "config": ("Read and change settings.",
                "claw config show", "claw config set memory.backend none"),
 }
+
+# The command that a group is without one.
+DEFAULTS = {"gateway": "serve"}
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "ask": ("Ask one question; piped text is put under it.",
@@ -177,6 +182,12 @@ COMMANDS: dict[str, tuple[str, str]] = {
                     "there.", _AT + "template.rm:rm"),
     "template save": ("Save a file as a template and print its path.",
                       _AT + "template.edit:save"),
+    "gateway serve": ("Serve HTTP for other programs, without the "
+                      "channels.", _AT + "gateway.serve:serve"),
+    "gateway token": ("Make keys of the gateway, list them, change them, "
+                      "take them back.", _AT + "gateway.token:token"),
+    "gateway pair": ("Print a code for which one device gets a key.",
+                     _AT + "gateway.token:pair"),
     "config show": ("Show every setting in force.",
                     _AT + "config.show:show"),
     "config get": ("Print one setting, its default where it is not set.",
@@ -244,7 +255,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command line; returns the exit code. Never raises."""
-    root = Root(COMMANDS, GROUPS)
+    root = Root(COMMANDS, GROUPS, DEFAULTS)
     arguments = [readable(argument) for argument in arguments]
     with failure.catch_everything(arguments) as outcome:
         with root.make_context("claw", list(arguments)) as context:

@@ -142,13 +142,25 @@ class Group(Pages, TyperGroup):
     """Commands by name from a table of rows."""
 
     def __init__(self, rows: Mapping[str, tuple[str, str]],
-                 help_examples: tuple[str, ...] = (),
-                 **settings: Any) -> None:
+                 help_examples: tuple[str, ...] = (), *,
+                 default: str | None = None, **settings: Any) -> None:
         super().__init__(rich_markup_mode=None, no_args_is_help=True,
                          **settings)
         self.rows = rows
+        self.default = default
         self.help_examples = help_examples or self.help_examples
         self.params.extend(global_options())
+
+    def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
+        """With the default command in front, where none is named: nothing,
+        or options alone."""
+        if self.default is not None and not any(
+                one in self.rows or one in ctx.help_option_names
+                for one in args) and not (
+                args and not args[0].startswith("-")):
+            args = [self.default, *args]
+        found: list[str] = super().parse_args(ctx, args)
+        return found
 
     def list_commands(self, context: Context) -> list[str]:
         return list(self.rows)
@@ -199,7 +211,8 @@ class Root(Group):
     pointer = f"{Pages.pointer}. What exit codes mean: claw help {CODES_PAGE}"
 
     def __init__(self, commands: Mapping[str, tuple[str, str]],
-                 groups: Mapping[str, tuple[str, ...]]) -> None:
+                 groups: Mapping[str, tuple[str, ...]],
+                 defaults: Mapping[str, str] | None = None) -> None:
         single = {name: row for name, row in commands.items()
                   if " " not in name}
         super().__init__(
@@ -210,6 +223,7 @@ class Root(Group):
             expose_value=False, callback=_show_version,
             help="Print the version."))
         self.every_name = tuple(commands)
+        self.defaults = defaults or {}
         self.groups = {
             name: (row, own) for name, row in groups.items()
             if (own := {key.removeprefix(name + " "): command
@@ -229,7 +243,8 @@ class Root(Group):
                     cmd_name: str) -> ClickCommand | None:
         if cmd_name in self.groups:
             (line, *lines), rows = self.groups[cmd_name]
-            return Group(rows, tuple(lines), name=cmd_name, help=line)
+            return Group(rows, tuple(lines), name=cmd_name, help=line,
+                         default=self.defaults.get(cmd_name))
         return super().get_command(context, cmd_name)
 
     def help_line(self, name: str) -> str:

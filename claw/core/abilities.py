@@ -3,11 +3,11 @@
 Small protocols, asked for with `isinstance`: who lacks one does without.
 """
 
-from collections.abc import Callable, Sequence
-from typing import Literal, Protocol, TypeAlias, runtime_checkable
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 from claw.core.channel import ChannelMessage, Part, SendMessage
-from claw.core.value import Value
+from claw.core.value import Value, made
 
 
 @runtime_checkable
@@ -39,13 +39,86 @@ class HearsFailures(Protocol):
 
 @runtime_checkable
 class HearsServing(Protocol):
-    """An inbox that wants to know when a channel serves HTTP."""
+    """Who wants to know when something is served over HTTP."""
 
     def serving(self, host: str, port: int) -> None:
         """Platforms can reach it here from now on."""
 
     def stopped_serving(self) -> None:
         """They no longer can."""
+
+
+class WebhookPlace(Value):
+    """Where a platform posts to: a path of the gateway and, where the
+    channel has an address of its own beside it, host and port."""
+
+    path: str
+    methods: tuple[str, ...] = ("POST",)
+    body_bytes: int = 1 << 20
+    address: tuple[str, int] | None = None
+
+
+class WebhookCall(Value):
+    """A request of a platform's; header names in lower case, several of
+    one name kept."""
+
+    method: str
+    query: str
+    headers: tuple[tuple[str, bytes], ...]
+    peer: str
+    body: bytes = b""
+
+    def header(self, name: str) -> bytes | None:
+        """The one header of this name; None for none and for several."""
+        found = [value for key, value in self.headers if key == name]
+        return found[0] if len(found) == 1 else None
+
+
+class WebhookRefused(Exception):
+    """A request that is not taken: the status, and what the sender hears.
+    401 stands for a signature."""
+
+    def __init__(self, status: int, message: str,
+                 headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+        self.message = message
+        self.headers = dict(headers or {})
+
+
+class Delivery(Value):
+    """What a request brought, and the JSON of its 200: that is said once
+    the messages are committed."""
+
+    messages: tuple[ChannelMessage, ...] = ()
+    answer: Any = made(factory=lambda: {"status": "accepted"})
+
+
+@runtime_checkable
+class ReceivesWebhook(Protocol):
+    """A channel whose platform posts to it. Its `listen` hands it to the
+    gateway: `await inbox.serve_webhook(self)`."""
+
+    @property
+    def webhook(self) -> WebhookPlace: ...
+
+    def verify(self, call: WebhookCall) -> None:
+        """Raises WebhookRefused for what the platform did not sign; the
+        body is not parsed before."""
+
+    def parse(self, call: WebhookCall) -> Delivery:
+        """What it brought. Raises WebhookRefused. A message's id is the
+        platform's, so that a replay is a no-op (ids are known for 30
+        days)."""
+
+
+@runtime_checkable
+class ServesWebhooks(Protocol):
+    """An inbox with the gateway behind it."""
+
+    async def serve_webhook(self, channel: ReceivesWebhook) -> None:
+        """Receive for it until cancelled. Raises UnavailableError and
+        ConfigError where its address can't be had."""
 
 
 @runtime_checkable

@@ -9,6 +9,7 @@ never in it.
 import asyncio
 import hashlib
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
@@ -49,6 +50,7 @@ _STATUSES: tuple[tuple[type[ClawError], int], ...] = (
     (UnavailableError, 503))
 _KEY_HEADERS = ("idempotency-key", "x-idempotency-key")
 _KEY_CHARS = 255
+LINES_PER_MINUTE = 120
 _KEPT_BYTES = 256 * 1024
 _HOW_TO_GET_KEY = "claw gateway token add NAME prints one"
 
@@ -65,12 +67,14 @@ class FindsKeys(Protocol):
 
 class App:
     """Answers the calls of one gateway. `identify` are the ways to show a
-    key; others than the bearer token can be added."""
+    key; others than the bearer token can be added. `counts` are the calls
+    so far, by method, path of the table ("" for none) and status."""
 
     def __init__(self, settings: GatewaySettings, keys: FindsKeys,
                  log: Log = silent) -> None:
         self.settings = settings
         self.closing = asyncio.Event()
+        self.counts: Counter[tuple[str, str, int]] = Counter()
         self.identify: list[Callable[[Request], Key | None]] = [
             lambda request: _find_bearer(request, keys)]
         self._log = log
@@ -84,18 +88,19 @@ class App:
             ("call", settings.rate_limit_per_minute),
             ("pair", settings.pair_rate_limit_per_minute),
             ("webhook", settings.webhook_rate_limit_per_minute))}
+        self._lines = SlidingWindow(LINES_PER_MINUTE, most=most)
+        self._unlogged = 0
         self._answers = AnswerStore(settings.idempotency_ttl_secs,
                                     settings.idempotency_max_keys)
 
-    def mount(self, endpoints: Iterable[Endpoint]) -> Callable[[], None]:
-        """Add rows to the table; the function takes them out again."""
-        rows = [(Route(one.path, _unused, methods=list(one.methods)), one)
-                for one in endpoints]
-        self._rows += rows
+    def mount(self, endpoints: Iterable[Endpoint]) -> None:
+        """Add rows to the table; the first that fits answers."""
+        self._rows += [(Route(one.path, _unused, methods=list(one.methods)),
+                        one) for one in endpoints]
 
-        def unmount() -> None:
-            self._rows = [row for row in self._rows if row not in rows]
-        return unmount
+    def unmount(self, endpoint: Endpoint) -> None:
+        """Take a row out again."""
+        self._rows = [row for row in self._rows if row[1] is not endpoint]
 
     @property
     def endpoints(self) -> list[Endpoint]:
@@ -110,8 +115,10 @@ class App:
         began = time.monotonic()
         try:
             await self._serve(talk)
-        except asyncio.CancelledError:
-            talk.status = talk.status or 499
+        except asyncio.CancelledError:  # the gateway ends
+            if not talk.status:
+                await talk.refuse(503, "claw is ending; call again",
+                                  headers={"Retry-After": "5"})
             raise
         # One call's fault ends no other; what is under way is cut off.
         except Exception as error:
@@ -121,11 +128,24 @@ class App:
                 raise
             await talk.refuse(500, "a fault of claw; its log says more")
         finally:
-            self._log("gateway.request", method=scope["method"],
-                      path=talk.shown, status=talk.status, peer=talk.peer,
-                      key=talk.key.name if talk.key else None,
-                      ms=round((time.monotonic() - began) * 1000),
-                      bytes=talk.sent)
+            self.counts[scope["method"][:10] if talk.endpoint else "",
+                        talk.endpoint.path if talk.endpoint else "",
+                        talk.status] += 1
+            self._log_call(talk, time.monotonic() - began)
+
+    def _log_call(self, talk: "_Talk", took_s: float) -> None:
+        """Its line. Calls that are refused to strangers have so many a
+        minute, and the next line says how many had none."""
+        if talk.key is None and talk.status >= 400 and self._lines.take(
+                find_network(talk.peer)) is not None:
+            self._unlogged += 1
+            return
+        self._log("gateway.request", method=talk.scope["method"],
+                  path=talk.shown, status=talk.status, peer=talk.peer,
+                  key=talk.key.name if talk.key else None,
+                  ms=round(took_s * 1000), bytes=talk.sent,
+                  unlogged=self._unlogged or None)
+        self._unlogged = 0
 
     async def _serve(self, talk: "_Talk") -> None:
         try:

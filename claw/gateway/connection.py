@@ -23,8 +23,8 @@ from uvicorn.protocols.http.h11_impl import STATUS_PHRASES, H11Protocol
 from uvicorn.server import ServerState
 
 from claw.gateway.room import Limits, Room, find_network
+from claw.net.listening import SERVER_NAME
 
-SERVER_NAME = "claw"
 # Faults of endpoints are told by the application, those of strangers by
 # their answer: uvicorn's own lines are for nobody.
 _silent = logging.getLogger("claw.gateway.silent")

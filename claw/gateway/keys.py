@@ -170,6 +170,10 @@ class KeyStore:
         used up by it. None for any other."""
         if not self._path.exists():
             return None
+        with sqlite.translated(self._path):  # a guess costs no write
+            if self._open().execute("SELECT 1 FROM codes WHERE hash = ?",
+                                    (_hash_code(code),)).fetchone() is None:
+                return None
         with sqlite.write(self._open(), self._path) as connection:
             row = connection.execute(
                 "DELETE FROM codes WHERE hash = ? AND until > ? "

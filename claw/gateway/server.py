@@ -6,17 +6,14 @@ signals are the caller's, and an idle server wakes for nothing.
 """
 
 import asyncio
-import errno
 from typing import Any
 
 from uvicorn.config import Config
 from uvicorn.server import ServerState
 
-from claw.core.errors import ClawError, ConfigError, UnavailableError
 from claw.gateway.connection import Connection
 from claw.gateway.room import Limits, Room
-
-_NOT_OURS = (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT)
+from claw.net.listening import bind_error
 
 
 class Server:
@@ -69,21 +66,3 @@ class Server:
         """How many are open."""
         return len(self._state.connections)
 
-
-def bind_error(section: str, host: str, port: int, error: OSError
-               ) -> ClawError:
-    """Why this address can't be listened on."""
-    where = f"{section.rpartition('.')[2]}: can't listen on {host}:{port}"
-    if error.errno == errno.EADDRINUSE:
-        return UnavailableError(
-            f"{where}: another program holds the port",
-            hint=f"find it with: ss -ltnp 'sport = :{port}'; or choose "
-                 f"another: claw config set {section}.port")
-    if error.errno == errno.EACCES:
-        return ConfigError(f"{where}: this user may not",
-                           hint="use a port from 1024 up: claw config set "
-                                f"{section}.port")
-    if error.errno in _NOT_OURS or error.errno is None or error.errno < 0:
-        return ConfigError(f"{where}: this machine has no such address",
-                           hint=f"claw config set {section}.host 127.0.0.1")
-    return UnavailableError(f"{where}: {error.strerror or error}")

@@ -5,6 +5,9 @@ from typing import Annotated
 
 import msgspec
 
+from claw.core.errors import ConfigError
+from claw.gateway.guard import is_local_name, split_host
+
 Port = Annotated[int, msgspec.Meta(ge=0, le=65535)]
 Count = Annotated[int, msgspec.Meta(ge=0)]
 Positive = Annotated[int, msgspec.Meta(ge=1)]
@@ -77,3 +80,21 @@ class GatewaySettings(msgspec.Struct, frozen=True, kw_only=True):
     session_persistence: bool = True
     session_ttl_hours: Count = 0
     pairing_dashboard: PairingSettings = PairingSettings()
+
+def check_exposure(settings: GatewaySettings) -> None:
+    """Raises ConfigError for settings that would let anybody in."""
+    is_near = is_local_name(split_host(
+        f"[{settings.host}]" if ":" in settings.host else settings.host))
+    if not is_near and not settings.allow_public_bind:
+        raise ConfigError(
+            f"gateway.host {settings.host} can be reached from other "
+            "machines, without TLS",
+            hint="better: host 127.0.0.1 and a proxy or tunnel in front "
+                 "(docs/gateway.md); or: claw config set "
+                 "gateway.allow_public_bind true")
+    if not settings.require_pairing and (
+            not is_near or settings.public_url):
+        raise ConfigError(
+            "gateway.require_pairing is false, and others than this machine "
+            "can reach it",
+            hint="claw config set gateway.require_pairing true")

@@ -58,10 +58,10 @@ class HookNotifier:
                    for part in parts):
                 await self._hooks().on_message_sent(row.channel, row.message)
 
-    def note_serving(self, host: str, port: int) -> None:
+    def serving(self, host: str, port: int) -> None:
         self._beside.start(self._hooks().on_gateway_start(host, port))
 
-    def note_stopped_serving(self) -> None:
+    def stopped_serving(self) -> None:
         self._beside.start(self._hooks().on_gateway_stop())
 
     async def finish(self, patience_s: float = END_S) -> None:

@@ -2,8 +2,11 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from typing import Protocol
 
-from claw.core.channel import ChannelMessage, Part, SendMessage
+from claw.core.abilities import HearsServing, ReceivesWebhook
+from claw.core.channel import ChannelMessage, Inbox, Part, SendMessage
+from claw.core.errors import UnavailableError
 from claw.core.log import Log
 from claw.runtime.hooks import HookNotifier
 from claw.runtime.message.keys import order_key
@@ -21,6 +24,16 @@ BUS_SIZE = 100
 Bus = asyncio.Queue[InboxRow]
 
 
+class ServesHttp(Protocol):
+    """The gateway, as the service knows it."""
+
+    async def run(self, heard: HearsServing) -> None:
+        """Serve until cancelled, where the settings want it."""
+
+    async def receive(self, channel: ReceivesWebhook, inbox: Inbox) -> None:
+        """Serve a channel's webhook until cancelled."""
+
+
 class DurableInbox:
     """The inbox of one channel. `put` returns after the commit; a message
     that was accepted before is passed over. `answers` says of one whether
@@ -30,10 +43,12 @@ class DurableInbox:
                  bus: Bus, health: Health, log: Log,
                  wake_sender: Callable[[str], None] = lambda _: None,
                  hook_notifier: HookNotifier | None = None,
+                 gateway: "ServesHttp | None" = None,
                  answers: Callable[[ChannelMessage], bool] = lambda _: False
                  ) -> None:
         self._answers = answers
         self._hook_notifier = hook_notifier
+        self._gateway = gateway
         self._name = name
         self._wake_sender = wake_sender
         self._part = f"channel:{name}"
@@ -55,11 +70,16 @@ class DurableInbox:
 
     def serving(self, host: str, port: int) -> None:
         if self._hook_notifier is not None:
-            self._hook_notifier.note_serving(host, port)
+            self._hook_notifier.serving(host, port)
 
     def stopped_serving(self) -> None:
         if self._hook_notifier is not None:
-            self._hook_notifier.note_stopped_serving()
+            self._hook_notifier.stopped_serving()
+
+    async def serve_webhook(self, channel: ReceivesWebhook) -> None:
+        if self._gateway is None:
+            raise UnavailableError("nothing serves HTTP here")
+        await self._gateway.receive(channel, self)
 
     async def reply(self, key: str, message: SendMessage,
                     part: Part) -> None:

@@ -31,7 +31,7 @@ from claw.core.log import Log
 from claw.core.times import until_tick
 from claw.runtime.dispatcher import Dispatcher, in_flight_limit
 from claw.runtime.hooks import HookNotifier, run_heartbeat
-from claw.runtime.inbox import BUS_SIZE, Bus, DurableInbox
+from claw.runtime.inbox import BUS_SIZE, Bus, DurableInbox, ServesHttp
 from claw.runtime.live import Live
 from claw.runtime.maintenance import (
     Tidy,
@@ -72,7 +72,8 @@ class Parts:
     `reload` takes changed settings over and says whether it did; `watch`
     calls what it is given whenever they may have changed. `tidy` looks
     after the memory, `tidy_files` after copies of what was sent. `ends` are
-    channels whose input can end; when all have, the service ends.
+    channels whose input can end; when all have, the service ends. `gateway`
+    serves what is served over HTTP.
     """
 
     queue: Queue
@@ -92,6 +93,7 @@ class Parts:
     tidy: Tidy
     tidy_files: Callable[[], Awaitable[object]]
     ends: Sequence[str] = ()
+    gateway: ServesHttp | None = None
 
 
 @dataclass(slots=True)
@@ -240,6 +242,9 @@ class Service:
             # its next message.
             ("memory", maintain_memory(parts.tidy, lambda: desk.last,
                                        parts.log)))}
+        if parts.gateway is not None:
+            self._tasks["gateway"] = asyncio.ensure_future(
+                parts.gateway.run(self._hook_notifier))
         self._follow_channels()
 
     def _follow_channels(self) -> None:
@@ -271,7 +276,7 @@ class Service:
         inbox = self._inboxes[name] = DurableInbox(
             name, parts.queue, self._current_lease, self._bus, parts.health,
             parts.log, self._wake_sender, self._hook_notifier,
-            lambda message: self._desk is not None
+            parts.gateway, lambda message: self._desk is not None
             and self._desk.approver.is_meant(message))
         supervisor = Supervisor(
             name, get_channel, inbox, health=parts.health, log=parts.log,
@@ -377,6 +382,7 @@ class Service:
     async def _after(self, finished: Finished) -> None:
         """What follows a committed turn."""
         self._wrote.set()
+        self.parts.health.note_turn()
         await self.parts.after(finished)
 
     async def _reload(self) -> None:

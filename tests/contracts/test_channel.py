@@ -10,6 +10,7 @@ import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import httpx
@@ -22,6 +23,7 @@ from claw.channels.webhook import WebhookChannel, WebhookSettings
 from claw.core.channel import Channel, ChannelDeps
 from claw.core.errors import UnavailableError
 from claw.core.value import replace
+from claw.gateway.gateway import Gateway
 from claw.testing.contracts.channel import ChannelContract, Stage
 from claw.testing.contracts.stage import until
 from claw.testing.fake_telegram import FakeTelegram
@@ -215,6 +217,34 @@ class TestTelegram(ChannelContract):
         assert platform.problems == []
 
 
+class Hosted:
+    """An inbox with a gateway behind it; `port` is where."""
+
+    port = None
+
+    def __init__(self, log):
+        async def build(app, gateway, stack):
+            return ()
+        self._gateway = Gateway(lambda: None, build, None, log)
+        self._inbox = None
+
+    async def put(self, message):
+        await self._inbox.put(message)
+
+    async def serve_webhook(self, channel):
+        await self._gateway.receive(channel, self)
+
+    async def listen(self, listen, inbox):
+        self._inbox = inbox
+        await listen(self)
+
+    def serving(self, host, port):
+        self.port = port
+
+    def stopped_serving(self):
+        self.port = None
+
+
 class WebhookStage(Stage):
     recipient = "alice"
     secret = "canary-of-the-webhook-channel"
@@ -225,11 +255,14 @@ class WebhookStage(Stage):
         super().__init__()
 
     def make(self):
-        return WebhookChannel(
+        channel = WebhookChannel(
             WebhookSettings(port=0, secret=self.secret,
                             send_url=f"{self.receiver.url}/answers"),
             ChannelDeps(workspace=self.folder, files=self.folder / "files",
                         log=self.log))
+        self.hosted = Hosted(self.log)
+        channel.listen = partial(self.hosted.listen, channel.listen)
+        return channel
 
     async def say(self, text):
         self.number += 1
@@ -244,9 +277,9 @@ class WebhookStage(Stage):
                 return
 
     async def _post(self, number):
-        await until(lambda: self.channel.port)
+        await until(lambda: self.hosted.port)
         body = self.posts[number][1]
-        url = f"http://127.0.0.1:{self.channel.port}/webhook"
+        url = f"http://127.0.0.1:{self.hosted.port}/webhook"
         self.posts[number] = self.pool.submit(
             httpx.post, url, content=body, timeout=10, headers={
                 "Content-Type": "application/json",

@@ -143,9 +143,10 @@ def test_an_endpoint_is_a_row_of_the_table():
 def test_rows_can_be_taken_out_again():
     async def go():
         async with serving(()) as (port, _, app):
-            unmount = app.mount([Endpoint("/late", echo, access="open")])
+            late = Endpoint("/late", echo, access="open")
+            app.mount([late])
             there = await exchange(port, request("/late"))
-            unmount()
+            app.unmount(late)
             return there[0], (await exchange(port, request("/late")))[0]
     assert asyncio.run(go()) == (200, 404)
 
@@ -418,6 +419,25 @@ def test_each_call_is_one_line_of_the_log():
         200, "laptop", "127.0.0.1")
     assert second["status"] == 404
     assert "abc" not in repr(log.lines)
+
+
+def test_strangers_do_not_flood_the_log():
+    log = Log()
+
+    async def go():
+        async with serving(log=log) as (port, _, _):
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            for _ in range(200):
+                writer.write(request("/none"))
+                await answer(reader)
+            writer.write(request())
+            await answer(reader)
+            writer.close()
+    asyncio.run(go())
+
+    lines = [fields for event, fields in log.lines]
+    assert len(lines) == 121
+    assert lines[-1]["unlogged"] == 80
 
 
 @pytest.mark.parametrize(("path", "expected"), [

@@ -1,10 +1,8 @@
 """Webhook channel: messages in over a signed POST, answers out the same way.
 
 settings.py   the table [channels_config.webhook]
-channel.py    WebhookChannel; loads the others when it is made
-receiver.py   the receiving half, with
-server.py       a small HTTP/1.1 server with bounds
-incoming.py     signature and body -> ChannelMessage
+channel.py    WebhookChannel; the gateway serves it
+incoming.py   signature and body -> ChannelMessage
 outgoing.py   SendMessage -> signed request to send_url
 """
 

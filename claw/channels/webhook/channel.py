@@ -1,8 +1,8 @@
 """WebhookChannel: signed POSTs in, signed POSTs out.
 
-A message is answered 200 only after it is committed; a sender that hears
-anything else sends it again, and its `id` makes that a no-op. A webhook
-without a secret never starts.
+The gateway serves it: a message is answered 200 only after it is committed;
+a sender that hears anything else sends it again, and its `id` makes that a
+no-op. A webhook without a secret never starts.
 """
 
 import time
@@ -10,8 +10,15 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
+from claw.channels.webhook.incoming import check_signature, read_message
 from claw.channels.webhook.settings import SEND_URL, SETUP, WebhookSettings
-from claw.core.abilities import Finding
+from claw.core.abilities import (
+    Delivery,
+    Finding,
+    ServesWebhooks,
+    WebhookCall,
+    WebhookPlace,
+)
 from claw.core.channel import (
     Channel,
     ChannelDeps,
@@ -25,15 +32,13 @@ from claw.core.value import replace
 if TYPE_CHECKING:
     import httpx
 
-    from claw.channels.webhook.server import Limits
-
 _SECRET = "channels_config.webhook.secret"
 _SHORT_SECRET = 16
 
 
 class WebhookChannel(Channel):
-    """[channels_config.webhook]. `port` is the bound one, None while
-    nothing listens; `clock` is Unix seconds, signed and compared."""
+    """[channels_config.webhook]. `clock` is Unix seconds, signed and
+    compared."""
 
     name = "webhook"
     Settings = WebhookSettings
@@ -42,10 +47,8 @@ class WebhookChannel(Channel):
 
     def __init__(self, settings: WebhookSettings, deps: ChannelDeps, *,
                  transport: "httpx.AsyncBaseTransport | None" = None,
-                 limits: "Limits | None" = None,
                  clock: Callable[[], float] = time.time) -> None:
         from claw.channels.webhook.outgoing import Courier
-        from claw.channels.webhook.receiver import Receiver
         if not (settings.secret or "").strip():
             raise ConfigError(
                 "channels_config.webhook has no secret: anyone could write "
@@ -55,7 +58,9 @@ class WebhookChannel(Channel):
         self._url = (settings.send_url or "").strip()
         self._log = deps.log
         self._courier = Courier(settings, transport, clock)
-        self._receiver = Receiver(settings, deps.log, limits, clock)
+        self._clock = clock
+        self._address = settings.host, settings.port
+        self._path = "/" + settings.listen_path.strip().lstrip("/")
         self._told_nowhere = False
 
     # -- out
@@ -83,11 +88,22 @@ class WebhookChannel(Channel):
     # -- in
 
     async def listen(self, inbox: Inbox) -> None:
-        await self._receiver.listen(inbox)
+        if not isinstance(inbox, ServesWebhooks):
+            raise ConfigError("nothing serves HTTP here",
+                              hint="claw listen does")
+        await inbox.serve_webhook(self)
 
     @property
-    def port(self) -> int | None:
-        return self._receiver.port
+    def webhook(self) -> WebhookPlace:
+        return WebhookPlace(self._path, address=self._address)
+
+    def verify(self, call: WebhookCall) -> None:
+        check_signature(self._secret, call, self._clock())
+
+    def parse(self, call: WebhookCall) -> Delivery:
+        message = read_message(call.body, self._clock())
+        return Delivery((message,), {"status": "accepted",
+                                     "id": message.id})
 
     # -- health
 
@@ -96,12 +112,14 @@ class WebhookChannel(Channel):
 
     async def diagnose(self) -> list[Finding]:
         from claw.channels.probe import probe
+        from claw.net.listening import find_port
         secret = Finding("secret", "ok", "set")
         if len(self._secret) < _SHORT_SECRET:
             secret = Finding(
                 "secret", "warn", f"shorter than {_SHORT_SECRET} characters",
                 f"openssl rand -hex 32 | claw config set {_SECRET}")
-        found = [secret, await self._receiver.find_port()]
+        found = [secret, await find_port(
+            "channels_config.webhook", *self._address)]
         if self._url:
             return [*found, *await probe(self._url)]
         return [*found, Finding(

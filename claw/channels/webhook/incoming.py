@@ -17,6 +17,7 @@ from typing import Annotated
 
 import msgspec
 
+from claw.core.abilities import WebhookCall, WebhookRefused
 from claw.core.channel import ChannelMessage
 from claw.text.segment import clean
 
@@ -27,6 +28,10 @@ HOW_TO_SIGN = (
     f"send {TIME_HEADER}: SECONDS (as date +%s prints them) and "
     f"{SIGNATURE_HEADER}: v1=HEX, where HEX is the HMAC-SHA256 of "
     "v1:SECONDS:BODY with the secret")
+_UNSIGNED = ("the signature is missing or is not that of this time and "
+             f"body: {HOW_TO_SIGN}")
+_STALE = (f"{TIME_HEADER} is {{:.0f}} s from this machine's clock, more than "
+          f"{MAX_SKEW_S}: sign anew with the present time, keep the id")
 _VERSION = "v1"
 _HEX = re.compile(rb"[0-9a-f]{64}")
 _SECONDS = re.compile(rb"[0-9]{1,12}")
@@ -34,10 +39,6 @@ _NAME_CHARS = 500
 
 Name = Annotated[str, msgspec.Meta(min_length=1, max_length=_NAME_CHARS)]
 Address = Annotated[str, msgspec.Meta(max_length=_NAME_CHARS)]
-
-
-class BadBody(ValueError):
-    """What is wrong with it, for the sender."""
 
 
 class Body(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,6 +57,21 @@ def sign(secret: str, body: bytes, now: float) -> dict[str, str]:
             f"{_VERSION}={_digest(secret, seconds.encode(), body).decode()}"}
 
 
+def check_signature(secret: str, call: WebhookCall, now: float) -> None:
+    """Raises WebhookRefused for what is not signed, or too long ago."""
+    seconds = call.header(TIME_HEADER.lower())
+    if not is_signed(secret, call.body, seconds,
+                     call.header(SIGNATURE_HEADER.lower())):
+        raise _refuse(_UNSIGNED)
+    skew_s = abs(now - int(seconds or 0))
+    if skew_s > MAX_SKEW_S:
+        raise _refuse(_STALE.format(skew_s))
+
+
+def _refuse(why: str) -> WebhookRefused:
+    return WebhookRefused(401, why, {"WWW-Authenticate": SIGNATURE_HEADER})
+
+
 def is_signed(secret: str, body: bytes, seconds: bytes | None,
               given: bytes | None) -> bool:
     """Whether `v1=hex` is that of this time and body; in constant time."""
@@ -72,16 +88,16 @@ def _digest(secret: str, seconds: bytes, body: bytes) -> bytes:
 
 
 def read_message(raw: bytes, now: float) -> ChannelMessage:
-    """The message of a body. Raises BadBody."""
+    """The message of a body. Raises WebhookRefused."""
     body = _decode_body(raw)
     if not body.content.strip():
-        raise BadBody("content is empty")
+        raise _bad_body("content is empty")
     if not body.sender.strip():
-        raise BadBody("sender is empty")
+        raise _bad_body("sender is empty")
     if not str(body.id).strip():
-        raise BadBody("id is empty")
+        raise _bad_body("id is empty")
     if clean(str(body.id) + body.sender) != str(body.id) + body.sender:
-        raise BadBody("id and sender must be text that UTF-8 can carry")
+        raise _bad_body("id and sender must be text that UTF-8 can carry")
     thread = clean(body.thread_id or "").strip() or None
     sender = clean(body.sender)
     return ChannelMessage(
@@ -105,8 +121,13 @@ def _decode_body(raw: bytes) -> Body:
     try:
         return msgspec.convert(json.loads(raw.decode("utf-8-sig")), Body)
     except UnicodeDecodeError as error:
-        raise BadBody("the body is not UTF-8") from error
+        raise _bad_body("the body is not UTF-8") from error
     except msgspec.ValidationError as error:
-        raise BadBody(str(error)) from error
+        raise _bad_body(str(error)) from error
     except (ValueError, RecursionError) as error:
-        raise BadBody(f"the body is not JSON: {error}") from error
+        raise _bad_body(f"the body is not JSON: {error}") from error
+
+
+def _bad_body(why: str) -> WebhookRefused:
+    """What is wrong with it, for the sender."""
+    return WebhookRefused(400, why)

@@ -14,7 +14,8 @@ from claw.core.times import rfc3339
 from claw.security.redact.redaction import scrub_tokens
 
 # Events that only -v shows: what goes right and often.
-_DETAIL = frozenset({"message.accepted", "message.known", "tool", "sent"})
+_DETAIL = frozenset({"message.accepted", "message.known", "tool", "sent",
+                     "gateway.request"})
 _NUMBERS = frozenset({"id", "turn", "source", "part"})
 _PLAIN = {
     "turn": "{outcome}",
@@ -45,6 +46,14 @@ _PLAIN = {
     "name.rejected": "{channel}: {username} is {holder}; {id} has the name "
                      "now and is not let in by it",
     "sandbox.warning": "{text}",
+    "gateway.listening": "gateway: http://{host}:{port}",
+    "gateway.request": "gateway: {method} {path} {status}",
+    "gateway.error": "gateway: {error}",
+    "gateway.fault": "gateway: {path}: {error}",
+    "gateway.unpaired": "gateway: nobody has a key yet",
+    "gateway.paired": "gateway: {key} has a key now",
+    "gateway.pairing_locked": "gateway: {peer} guesses pairing codes and "
+                              "has to wait",
     "pairing": "{channel}: to pair, send the bot: /bind {code}",
 }
 _TROUBLE = ("error", "failed", "rejected", "unusable", "lost", "warning")

@@ -36,6 +36,7 @@ class Component:
     restart_count: int = 0
     last_receive: float | None = None
     last_send: float | None = None
+    last_turn: float | None = None
     rejected: str | None = None
 
     def to_json(self) -> dict[str, Any]:
@@ -45,6 +46,7 @@ class Component:
                 "restart_count": self.restart_count,
                 "last_receive": _utc(self.last_receive),
                 "last_send": _utc(self.last_send),
+                "last_turn": _utc(self.last_turn),
                 "rejected": self.rejected}
 
 
@@ -98,6 +100,11 @@ class Health:
 
     def note_send(self, name: str) -> None:
         self.part(name).last_send = self.now()
+
+    def note_turn(self) -> None:
+        """A turn ended, and its end is kept."""
+        self.ok("turns")
+        self.part("turns").last_turn = self.now()
 
     def begin_receiving(self, name: str) -> None:
         """The age counts from here."""

@@ -31,6 +31,7 @@ from claw.core.errors import ClawError, ConfigError, UnavailableError
 from claw.core.log import Log
 from claw.core.memory import Memory
 from claw.core.provider import Provider
+from claw.gateway.settings import GatewaySettings, check_exposure
 from claw.memory.settings import MemorySettings
 from claw.providers.catalog.aliases import resolve_model
 from claw.providers.catalog.vendors import vendors
@@ -72,6 +73,7 @@ from claw.wiring.channels.build import (
 )
 from claw.wiring.channels.names import CONSOLE
 from claw.wiring.compose import AgentOptions, Parts, open_parts
+from claw.wiring.listen.gateway import ListenGateway
 from claw.wiring.listen.around_turns import (
     build_enricher,
     build_synthesizer,
@@ -117,6 +119,7 @@ class Runtime:
             self.queue, self._consolidate,
             lambda: self._memory_settings.consolidation_turns, log)
         self.health = Health()
+        self.gateway = ListenGateway(self, log)
         self.approver: ChannelApprover | None = None
         self.live: Live
         self._ledger: CostLedger
@@ -127,6 +130,9 @@ class Runtime:
         """The parts of these settings, open until the service ends: turns
         under way go on with theirs. Raises ConfigError, AuthError and what
         opening the provider raises; then nothing stays open."""
+        gateway = tree.decode("gateway", GatewaySettings)
+        if gateway.enabled:
+            check_exposure(gateway)
         async with AsyncExitStack() as opened:
             parts = await opened.enter_async_context(
                 open_parts(tree, await asyncio.to_thread(
@@ -243,6 +249,11 @@ class Runtime:
             return found
         return open_provider
 
+    @property
+    def tree(self) -> Tree:
+        """The settings in force."""
+        return self._tree
+
     def close_log(self) -> None:
         """Close the log of turns."""
         if self._turn_log is not None:
@@ -268,6 +279,7 @@ class Runtime:
                 self._log("config.rejected", error=str(error), hint=hint
                           or "the settings from before stay in force")
                 return False
+            self.gateway.renew()
             self.health.parts.pop("config", None)
             for warning in tree.warnings:
                 self._log("config.warning", text=warning)
@@ -435,6 +447,7 @@ async def open_service(places: Places, only: Sequence[str], log: Log, *,
                           stack=stack, provider=provider, model=model)
         stack.push_async_callback(runtime.queue.aclose)
         stack.callback(runtime.close_log)
+        stack.callback(runtime.gateway.close)
         runtime.live = await runtime.build(tree)
         for warning in tree.warnings:
             log("config.warning", text=warning)
@@ -452,7 +465,8 @@ async def open_service(places: Places, only: Sequence[str], log: Log, *,
                         str(queue_path(places).absolute())),
             tidy=runtime.tidy,
             tidy_files=runtime.tidy_files,
-            ends=(CONSOLE,) if only == [CONSOLE] else ()))
+            ends=(CONSOLE,) if only == [CONSOLE] else (),
+            gateway=runtime.gateway))
 
 
 def _alias_routes(parts: Parts) -> Iterator[RouteSettings]:

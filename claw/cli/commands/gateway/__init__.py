@@ -1,0 +1,1 @@
+"""claw gateway: what claw serves over HTTP, and who may call it."""

@@ -1,0 +1,165 @@
+"""The gateway as a service: opens when its settings say so, opens anew when
+they change, and lends its rows to channels.
+
+A port that is taken ends nothing: the log and /health of the other parts
+say so, and it is tried again.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+
+from msgspec.structs import replace
+
+from claw.core.abilities import HearsServing, ReceivesWebhook
+from claw.core.channel import Channel, Inbox
+from claw.core.errors import ClawError, ConfigError
+from claw.core.log import Log
+from claw.gateway.app import App, FindsKeys
+from claw.gateway.endpoint import Endpoint
+from claw.gateway.room import Limits
+from claw.gateway.server import Server
+from claw.gateway.settings import GatewaySettings, check_exposure
+from claw.gateway.webhooks import WebhookRow
+
+RETRY_S = 5.0
+
+BuildTables = Callable[[App, "Gateway", AsyncExitStack],
+                       Awaitable[Sequence[Endpoint]]]
+NoteState = Callable[[str | None], None]
+
+
+class Gateway:
+    """One for a process. `read` gives the settings in force, None where it
+    is not to be opened; `note` hears how it stands: an error, or None when
+    it serves."""
+
+    def __init__(self, read: Callable[[], GatewaySettings | None],
+                 build_tables: BuildTables, keys: FindsKeys, log: Log, *,
+                 note: NoteState = lambda _: None,
+                 limits: Limits | None = None) -> None:
+        self._read = read
+        self._build_tables = build_tables
+        self._keys = keys
+        self._log = log
+        self._note = note
+        self._limits = limits or Limits()
+        self._changed = asyncio.Event()
+        self._lent: list[Endpoint] = []
+        self._app: App | None = None
+        self._server: Server | None = None
+        self.address: tuple[str, int] | None = None
+
+    def renew(self) -> None:
+        """The settings may be others."""
+        self._changed.set()
+
+    def count_connections(self) -> int:
+        return self._server.connections if self._server else 0
+
+    async def run(self, heard: HearsServing | None = None) -> None:
+        """Serve until cancelled."""
+        while True:
+            self._changed.clear()
+            settings = self._read()
+            if settings is None:
+                await self._changed.wait()
+                continue
+            try:
+                async with self.open(settings, heard):
+                    await self._until_other(settings)
+            except ClawError as error:
+                self._note(error.message)
+                self._log("gateway.error", error=error.message,
+                          hint=error.hint)
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(RETRY_S):
+                        await self._changed.wait()
+
+    @asynccontextmanager
+    async def open(self, settings: GatewaySettings,
+                   heard: HearsServing | None = None
+                   ) -> AsyncIterator[tuple[str, int]]:
+        """Serve meanwhile; host and port. Raises ConfigError,
+        UnavailableError and what building the tables raises."""
+        check_exposure(settings)
+        app = App(settings, self._keys, self._log)
+        server = Server(app, self._limits)
+        async with AsyncExitStack() as stack:
+            app.mount(await self._build_tables(app, self, stack))
+            app.mount(self._lent)
+            port = await server.start(settings.host, settings.port)
+            self._app, self._server = app, server
+            self.address = (settings.host, port)
+            self._note(None)
+            self._log("gateway.listening", host=settings.host, port=port)
+            if heard is not None:
+                heard.serving(settings.host, port)
+            try:
+                yield self.address
+            finally:
+                self._app = self._server = self.address = None
+                app.closing.set()
+                await server.close()
+                if heard is not None:
+                    heard.stopped_serving()
+
+    async def receive(self, channel: ReceivesWebhook, inbox: Inbox) -> None:
+        """Serve a channel's webhook until cancelled: at the gateway's
+        address while that is open, and at the channel's own. Raises
+        ConfigError, UnavailableError."""
+        name = channel.name if isinstance(channel, Channel) else "webhook"
+        row = WebhookRow(channel, name, inbox, self._log).endpoint
+        place = channel.webhook
+        settings = self._read()
+        if place.address is None and settings is None:
+            raise ConfigError(
+                f"{name}: its platform posts to the gateway, which is off",
+                hint="claw config set gateway.enabled true")
+        self._lent.append(row)
+        if self._app is not None:
+            self._app.mount([row])
+        try:
+            async with AsyncExitStack() as stack:
+                if place.address is not None and (
+                        settings is None or place.address
+                        != (settings.host, settings.port)):
+                    await stack.enter_async_context(self._open_door(
+                        name, row, place.address, settings, inbox))
+                await asyncio.Event().wait()
+        finally:
+            self._lent.remove(row)
+            if self._app is not None:
+                self._app.unmount(row)
+
+    @asynccontextmanager
+    async def _open_door(self, name: str, row: Endpoint,
+                         address: tuple[str, int],
+                         settings: GatewaySettings | None, inbox: Inbox
+                         ) -> AsyncIterator[None]:
+        """A channel's own address, where nothing but its row is."""
+        app = App(replace(settings or GatewaySettings(), path_prefix=None),
+                  self._keys, self._log)
+        app.mount([row])
+        server = Server(app, self._limits, f"channels_config.{name}")
+        port = await server.start(*address)
+        self._log(f"{name}_listening", host=address[0], port=port,
+                  path=row.path)
+        heard = inbox if isinstance(inbox, HearsServing) else None
+        if heard is not None:
+            heard.serving(address[0], port)
+        try:
+            yield
+        finally:
+            app.closing.set()
+            await server.close()
+            if heard is not None:
+                heard.stopped_serving()
+
+    async def _until_other(self, settings: GatewaySettings) -> None:
+        while True:
+            await self._changed.wait()
+            self._changed.clear()
+            if self._read() != settings:
+                return
+

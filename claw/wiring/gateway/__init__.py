@@ -1,0 +1,1 @@
+"""The gateway put together: its parts, its tables, and its run."""

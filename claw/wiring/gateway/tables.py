@@ -1,0 +1,8 @@
+"""Every table of the gateway: one line for each file that brings rows."""
+
+from claw.wiring.gateway.parts import Table
+from claw.wiring.gateway.status import build_status
+
+TABLES: tuple[Table, ...] = (
+    build_status,
+)
