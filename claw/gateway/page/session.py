@@ -1,6 +1,7 @@
 """Signing in to the page: a key of the owner's, held in a cookie.
 
-    POST /page/login  {"token": "zc_..."}     POST /page/logout
+    GET /page/session   {"signed_in": true}
+    POST /page/login    {"token": "zc_..."}     POST /page/logout
 
 The cookie holds the key itself, so that a key that is rotated or revoked
 ends every session of it at once and nothing is kept here. No script can
@@ -23,7 +24,7 @@ HEADER = "x-claw-page"
 BASE = "/page"
 _KEPT_S = 30 * 86_400
 _TOKEN_CHARS = 512
-_HOW_TO_SIGN_IN = "claw gateway token add NAME --sees owner"
+_HOW_TO_SIGN_IN = "claw gateway link"
 
 
 class Sessions:
@@ -35,6 +36,7 @@ class Sessions:
         self._path = f"{prefix}{BASE}"
         self._is_https = (settings.public_url or "").startswith("https:")
         self.endpoints = (
+            Endpoint(f"{BASE}/session", self._describe, access="open"),
             Endpoint(f"{BASE}/login", self._login, methods=("POST",),
                      access="open", window="pair", body_bytes=4096),
             Endpoint(f"{BASE}/logout", self._logout, methods=("POST",),
@@ -48,6 +50,10 @@ class Sessions:
                 or not path.startswith(self._path + "/"):
             return None
         return self._keys.find(token)
+
+    async def _describe(self, call: Call) -> Response:
+        return reply({"signed_in": call.key is not None
+                      and call.key.sees == OWNER})
 
     async def _login(self, call: Call) -> Response:
         check_sender(call)

@@ -19,7 +19,7 @@ from claw.gateway.keys import KeyStore
 from claw.gateway.room import Limits
 from claw.gateway.settings import GatewaySettings, check_exposure
 from claw.runtime.process.health import Health
-from claw.wiring.channels.states import read_running
+from claw.wiring.channels.states import read_parts
 from claw.wiring.gateway.keys import open_keys
 from claw.wiring.gateway.parts import GatewayParts
 from claw.wiring.gateway.tables import TABLES
@@ -128,5 +128,5 @@ class _Alone:
     def _describe(self) -> dict[str, Any]:
         """Our own part, and those of a claw listen that runs."""
         own = self._health.snapshot()
-        return {**own, "components": {**(read_running(self._tree) or {}),
+        return {**own, "components": {**(read_parts(self._places) or {}),
                                       **own["components"]}}

@@ -73,11 +73,11 @@ from claw.wiring.channels.build import (
 )
 from claw.wiring.channels.names import CONSOLE
 from claw.wiring.compose import AgentOptions, Parts, open_parts
-from claw.wiring.listen.gateway import ListenGateway
 from claw.wiring.listen.around_turns import (
     build_enricher,
     build_synthesizer,
 )
+from claw.wiring.listen.gateway import ListenGateway
 from claw.wiring.listen.outgoing_files import tidy_outgoing
 from claw.wiring.memory import open_backend
 from claw.wiring.memory.hygiene import maintain_memory

@@ -12,7 +12,7 @@ export class Failure extends Error {
 
 export function get(name, parameters = {}) {
   const query = new URLSearchParams(parameters).toString();
-  return call(`page/api/${name}${query ? "?" + query : ""}`, {});
+  return load(`page/api/${name}${query ? "?" + query : ""}`);
 }
 
 export function post(name, body = {}) {
@@ -24,6 +24,10 @@ export function send(path, body, headers = {}) {
     method: "POST", body: JSON.stringify(body),
     headers: { "Content-Type": "application/json", ...headers },
   });
+}
+
+export function load(path) {
+  return call(path, {});
 }
 
 async function call(path, options) {

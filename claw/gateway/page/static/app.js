@@ -1,6 +1,6 @@
 // Signing in, and which view is shown.
 
-import { send, Failure } from "./api.js";
+import { load, send, Failure } from "./api.js";
 import { el, t, visible } from "./dom.js";
 import * as status from "./status.js";
 import * as spending from "./spending.js";
@@ -109,5 +109,6 @@ if (brought) {
     trouble.hidden = false;
   });
 } else {
-  show(false);
+  load("page/session").then(({ signed_in: known }) =>
+    known ? show(false) : askWho(), say);
 }
