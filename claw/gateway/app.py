@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Match, Route
 
@@ -115,6 +115,8 @@ class App:
         began = time.monotonic()
         try:
             await self._serve(talk)
+        except ClientDisconnect:  # or one that took too long
+            talk.status = talk.status or 499
         except asyncio.CancelledError:  # the gateway ends
             if not talk.status:
                 await talk.refuse(503, "claw is ending; call again",

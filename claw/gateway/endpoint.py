@@ -22,21 +22,16 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from claw.core.value import Record, Value, made
+from claw.gateway.keys import Key
+
+__all__ = ["Access", "Call", "Endpoint", "Handler", "Key", "Refused",
+           "render_plain", "reply"]
 
 # Who may call: "open" anyone, "key" who shows a key, "local" also a program
 # on this machine without one, "signed" anyone, since the handler verifies
 # what came (a platform's webhook: its Host and Origin say nothing).
 Access: TypeAlias = Literal["open", "key", "local", "signed"]
 DEFAULT_BODY_BYTES = 65_536
-
-
-class Key(Value):
-    """Who calls. `sees` is whose memory: "owner", a sender's id, or None
-    for nobody's."""
-
-    id: str
-    name: str
-    sees: str | None = None
 
 
 class Refused(Exception):

@@ -48,7 +48,6 @@ class Gateway:
         self._lent: list[Endpoint] = []
         self._app: App | None = None
         self._server: Server | None = None
-        self.address: tuple[str, int] | None = None
 
     def renew(self) -> None:
         """The settings may be others."""
@@ -88,17 +87,18 @@ class Gateway:
         async with AsyncExitStack() as stack:
             app.mount(await self._build_tables(app, self, stack))
             app.mount(self._lent)
+            self._app = app  # from here on channels mount theirs by it
+            stack.callback(setattr, self, "_app", None)
             port = await server.start(settings.host, settings.port)
-            self._app, self._server = app, server
-            self.address = (settings.host, port)
+            self._server = server
             self._note(None)
             self._log("gateway.listening", host=settings.host, port=port)
             if heard is not None:
                 heard.serving(settings.host, port)
             try:
-                yield self.address
+                yield settings.host, port
             finally:
-                self._app = self._server = self.address = None
+                self._server = None
                 app.closing.set()
                 await server.close()
                 if heard is not None:

@@ -19,7 +19,6 @@ from pathlib import Path
 
 from claw.core.errors import ClawError, NotFoundError, UsageError
 from claw.core.value import Value
-from claw.gateway.endpoint import Key
 from claw.storage import sqlite
 
 VERSION = 1
@@ -47,7 +46,22 @@ CREATE TABLE codes (
     name TEXT,
     sees TEXT,
     until REAL NOT NULL
+)""",
+    """
+CREATE TABLE nonces (
+    id TEXT PRIMARY KEY,
+    answer TEXT NOT NULL,
+    until REAL NOT NULL
 )""")
+
+
+class Key(Value):
+    """Who calls. `sees` is whose memory: "owner", a sender's id, or None
+    for nobody's."""
+
+    id: str
+    name: str
+    sees: str | None = None
 
 
 class KeyRow(Value):
@@ -194,6 +208,32 @@ class KeyStore:
                 "VALUES (?, ?, ?, ?)",
                 (name, hash_token(token), row[1], self._clock()))
         return name, token
+
+    # -- the doctor's question: does an address lead to this home?
+
+    def add_nonce(self, ttl_s: float = 60.0) -> tuple[str, str]:
+        """An id to ask the gateway for, and what it will answer, once."""
+        number, answer = secrets.token_hex(16), secrets.token_hex(16)
+        with sqlite.write(self._open(), self._path) as connection:
+            connection.execute("DELETE FROM nonces WHERE until <= ?",
+                               (self._clock(),))
+            connection.execute("INSERT INTO nonces VALUES (?, ?, ?)",
+                               (number, answer, self._clock() + ttl_s))
+        return number, answer
+
+    def use_nonce(self, number: str) -> str | None:
+        """The answer, None for an id that is not known (any more)."""
+        if not self._path.exists():
+            return None
+        with sqlite.translated(self._path):  # a guess costs no write
+            if self._open().execute("SELECT 1 FROM nonces WHERE id = ?",
+                                    (number,)).fetchone() is None:
+                return None
+        with sqlite.write(self._open(), self._path) as connection:
+            row = connection.execute(
+                "DELETE FROM nonces WHERE id = ? AND until > ? "
+                "RETURNING answer", (number, self._clock())).fetchone()
+        return None if row is None else str(row[0])
 
     # -- the file
 

@@ -8,7 +8,7 @@ import msgspec
 from claw.core.errors import ConfigError
 from claw.gateway.guard import is_local_name, split_host
 
-Port = Annotated[int, msgspec.Meta(ge=0, le=65535)]
+Port = Annotated[int, msgspec.Meta(ge=1, le=65535)]
 Count = Annotated[int, msgspec.Meta(ge=0)]
 Positive = Annotated[int, msgspec.Meta(ge=1)]
 CodeLength = Annotated[int, msgspec.Meta(ge=6, le=64)]
@@ -38,7 +38,7 @@ class GatewaySettings(msgspec.Struct, frozen=True, kw_only=True):
     """[gateway]
 
     enabled: whether claw listen serves it (claw gateway always does)
-    port: the port to listen on; 0: any free one
+    port: the port to listen on
     host: the address to listen on
     public_url: where a proxy or tunnel makes it reachable, https://...
     allow_public_bind: whether host may be another than this machine's own

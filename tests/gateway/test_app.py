@@ -36,7 +36,7 @@ class Log:
 async def echo(call):
     body = await call.request.body()
     return reply({"key": call.key.name if call.key else None,
-                  "body": body.decode(), "peer": call.peer,
+                  "body": body.decode("utf-8", "replace"), "peer": call.peer,
                   "local": call.is_local})
 
 
@@ -406,6 +406,23 @@ def test_errors_of_claw_keep_their_words_and_faults_do_not():
     assert "secret inner words" not in repr(fault)
     assert any("secret inner words" in fields.get("error", "")
                for event, fields in log.lines if event == "gateway.fault")
+
+
+def test_who_leaves_in_the_middle_is_no_fault_of_claw():
+    log = Log()
+
+    async def go():
+        async with serving(log=log) as (port, server, _):
+            _, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(request(method="POST", body=b"hello")[:-2])
+            await until(lambda: server.connections)
+            await asyncio.sleep(0.02)
+            writer.close()
+            await until(lambda: log.lines)
+    asyncio.run(go())
+
+    assert [event for event, _ in log.lines] == ["gateway.request"]
+    assert log.lines[0][1]["status"] == 499
 
 
 def test_each_call_is_one_line_of_the_log():

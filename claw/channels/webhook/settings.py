@@ -15,8 +15,10 @@ Programs post signed messages to claw and get signed answers.
    `claw config set channels_config.webhook.send_url https://example.org/in`
 
    `claw config set channels_config.webhook.port 8790`
-3. Start `claw listen`. It takes messages at `/webhook` of 127.0.0.1; for
-   other machines put a proxy with TLS in front.
+3. Start `claw listen`. It takes messages at `/webhook` of 127.0.0.1:8790
+   and, with `gateway.enabled`, at the gateway's address as well (port
+   42617). For other machines put a proxy with TLS in front: docs/gateway.md
+   has recipes.
 
 A message has an `id` of its sender's own (what is sent again keeps it and is
 answered once) and is signed together with the time, which may be five
@@ -42,6 +44,10 @@ Method = Literal["POST", "PUT", "post", "put"]
 
 class WebhookSettings(msgspec.Struct, frozen=True, kw_only=True):
     """[channels_config.webhook]
+
+    The gateway serves it: at an address of its own, where nothing else
+    answers, and at the gateway's where that is enabled. Give it the
+    gateway's host and port and there is one address.
 
     port: the port to listen on; 0: any free one
     host: the address to listen on; 0.0.0.0 for all (behind TLS, please)

@@ -44,6 +44,7 @@ from claw.wiring.checks.check import (
     run_groups,
 )
 from claw.wiring.checks.config import check_settings
+from claw.wiring.checks.gateway import GATEWAY
 from claw.wiring.checks.log import check_jobs, check_log, check_map
 from claw.wiring.checks.mcp import MCP
 from claw.wiring.checks.memory import MEMORY
@@ -66,8 +67,8 @@ DISK.check(check_log)
 DISK.check(check_map)
 DISK.check(check_jobs)
 # In the order of the report, after the settings themselves.
-GROUPS = (WORKSPACE, MEMORY, PROVIDERS, CHANNELS, SANDBOX, PLUG_INS, MCP,
-          SKILLS, DISK, PYTHON)
+GROUPS = (WORKSPACE, MEMORY, PROVIDERS, CHANNELS, GATEWAY, SANDBOX, PLUG_INS,
+          MCP, SKILLS, DISK, PYTHON)
 
 
 def run_checks(places: Places, *, asks: bool = False) -> Iterator[Check]:

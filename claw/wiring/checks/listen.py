@@ -10,6 +10,7 @@ from claw.config.places import Places
 from claw.config.tree import Tree, load
 from claw.core.errors import ClawError, UnavailableError, describe
 from claw.core.log import silent
+from claw.gateway.settings import GatewaySettings, check_exposure
 from claw.providers.catalog.choice import Choice, settle_model
 from claw.providers.factory import LIST_S, Providers
 from claw.runtime.process.health import read_state
@@ -53,6 +54,12 @@ def check(places: Places, only: Sequence[str]) -> Report:
     with report.failing("config"):
         tree = load(places)
         _check_channels(report, tree, only)
+        with report.failing("gateway"):
+            gateway = tree.decode("gateway", GatewaySettings)
+            if gateway.enabled:
+                check_exposure(gateway)
+                report.add("gateway", f"http://{gateway.host}:"
+                                      f"{gateway.port}")
         with report.failing("provider"):
             providers = build_providers(tree)
             choice = providers.choose()

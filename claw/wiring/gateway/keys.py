@@ -11,6 +11,9 @@ from claw.config.tree import Tree
 from claw.gateway.keys import KeyStore
 from claw.gateway.settings import GatewaySettings
 
+# Where the doctor asks whether an address leads to this home.
+NONCE_PATH = "/nonce/"
+
 
 def keys_path(places: Places) -> Path:
     """The file of the keys."""

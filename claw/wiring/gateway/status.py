@@ -1,19 +1,29 @@
-"""/health, /metrics and /pair for the gateway."""
+"""/health, /metrics, /pair, and the doctor's nonce for the gateway."""
 
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 
-from claw.gateway.endpoint import Endpoint
+from starlette.responses import Response
+
+from claw.gateway.endpoint import Call, Endpoint, Refused, reply
 from claw.gateway.health import build_health
 from claw.gateway.metrics import build_metrics
 from claw.gateway.pairing import Pairing
+from claw.wiring.gateway.keys import NONCE_PATH
 from claw.wiring.gateway.parts import GatewayParts
 
 
 async def build_status(parts: GatewayParts, stack: AsyncExitStack
                        ) -> Sequence[Endpoint]:
     """The rows that every gateway has."""
-    return (build_health(parts.snapshot),
+    async def answer_nonce(call: Call) -> Response:
+        answer = parts.keys.use_nonce(call.request.path_params["id"])
+        if answer is None:
+            raise Refused(404, "nothing is at this path")
+        return reply({"answer": answer})
+
+    return (Endpoint(NONCE_PATH + "{id}", answer_nonce, access="open"),
+            build_health(parts.snapshot),
             build_metrics(parts.snapshot, parts.app.counts,
                           parts.connections),
             Pairing(parts.keys, parts.settings.pairing_dashboard,
