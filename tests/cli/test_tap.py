@@ -1,18 +1,23 @@
 """claw tap: a channel's messages for a program or a pipe of one's own."""
 
+import asyncio
 import json
 import os
 import random
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections import Counter
 from contextlib import contextmanager, suppress
 
 import pytest
 
+from claw.core.channel import ChannelMessage
+from claw.storage.queue.model import Arrival
 from claw.storage.queue.reader import open_reader
+from claw.storage.queue.sqlite import SqliteQueue
 from claw.testing.prove.stages.telegram import TelegramStage
 from claw.testing.prove.stages.webhook import WebhookStage
 from claw.testing.prove.verdict import MARK
@@ -38,7 +43,7 @@ class Scene:
         self.folder, self.stage, self.home = folder, stage, home
         self.seen = folder / "seen"
         self.env = {**environment, "XDG_RUNTIME_DIR": str(folder)}
-        self.children = []
+        self.children, self.limits = [], []
         home.mkdir(mode=0o700)
         config = home / "config.toml"
         config.touch(mode=0o600)
@@ -56,6 +61,9 @@ class Scene:
             **{"stdin": subprocess.PIPE, "stdout": subprocess.PIPE,
                "stderr": subprocess.PIPE, **streams})
         self.children.append(child)
+        # Whoever reads its lines must not wait for ever.
+        self.limits.append(threading.Timer(100, child.kill))
+        self.limits[-1].start()
         return child
 
     def run_script(self, *arguments):
@@ -93,6 +101,8 @@ class Scene:
             time.sleep(0.02)
 
     def close(self):
+        for limit in self.limits:
+            limit.cancel()
         for child in self.children:
             if child.poll() is None:
                 child.kill()
@@ -385,6 +395,42 @@ def test_the_emergency_stop_of_the_chat_is_heard(scene):
     scene.stage.post(1001, "/estop")
     assert child.wait(15) == 6
     assert scene.runs() == []
+    assert "stopped" in scene.answers()[0].lower()
+
+
+def test_the_emergency_stop_ends_a_command_within_a_second(scene):
+    child = scene.tap("--", "sh", "-c", "echo $$ >> seen; sleep 100",
+                      stdin=subprocess.DEVNULL)
+    scene.stage.post(1001, "one")
+    scene.until(lambda: scene.seen.exists() and scene.seen.read_text())
+    subprocess.run([sys.executable, "-m", "claw", "estop"], env=scene.env,
+                   check=True, capture_output=True)
+    started = time.monotonic()
+    assert child.wait(15) == 6
+
+    assert time.monotonic() - started < 3
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(scene.seen.read_text()), 0)
+    assert scene.rows() == [("one", "waiting")]
+
+
+def test_messages_of_other_channels_wait_for_a_listen(scene):
+    async def fill():
+        queue = SqliteQueue(scene.home / "workspace" / "state" / "queue.db")
+        lease = await queue.lease("other", 60)
+        await queue.accept(lease, [Arrival(ChannelMessage(
+            "m1", "bob", "42", "for another", channel, 0), f"{channel}_42_bob")
+            for channel in ("webhook", "telegram_two")])
+        await queue.aclose()
+    asyncio.run(fill())
+    child = scene.run_script()
+    scene.stage.post(1001, "one")
+    scene.until(scene.answers)
+    stop(child)
+
+    assert scene.texts() == ["one"]
+    assert [state for _, state in scene.rows()] == [
+        "waiting", "waiting", "answered"]
 
 
 @pytest.mark.parametrize(("arguments", "code", "said"), [

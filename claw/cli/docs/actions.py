@@ -59,6 +59,7 @@ _ARGUMENTS = {
     "session show NAME": "session",
     **{f"skill {verb} NAME": "skill"
        for verb in ("accept", "audit", "remove", "show", "test")},
+    "tap CHANNEL": "channel",
     "template edit NAME": "template",
     "template save NAME": "template",
     "template show NAME": "template",

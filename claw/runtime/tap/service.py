@@ -55,6 +55,7 @@ from claw.storage.queue.model import (
 
 PATIENCE_S = 3.0  # for a lease that `claw send` has for a moment
 LOOK_S = 30.0
+ESTOP_DRAIN_S = 0.5  # the emergency stop ends programs within a second
 STORE_S = 1.0
 
 
@@ -117,19 +118,23 @@ class Tap:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._stop.set)
-        self._lease = await self._get_lease()
         try:
-            await self._work(await parts.queue.recover(self._lease))
+            self._lease = await self._get_lease()
+            if self._lease is not None:
+                await self._work(await parts.queue.recover(self._lease))
         finally:
             for channel in parts.channels.values():
                 await close(channel, parts.log)
         parts.estop.check()
 
-    async def _get_lease(self) -> Lease:
-        queue, end = self.parts.queue, PATIENCE_S / STANDBY_S
+    async def _get_lease(self) -> Lease | None:
+        """None when told to stop meanwhile."""
+        queue, left = self.parts.queue, PATIENCE_S / STANDBY_S
         while (lease := await queue.lease(LEASE, LEASE_S)) is None:
-            end -= 1
-            if end <= 0 or await wait_within(self._stop, STANDBY_S):
+            if await wait_within(self._stop, STANDBY_S):
+                break
+            left -= 1
+            if left <= 0:
                 holder = await queue.holder(LEASE)
                 raise UnavailableError(
                     "another claw works on this workspace"
@@ -187,10 +192,11 @@ class Tap:
         """Begin nothing more; what runs may end, and goes back into the
         queue where it does not."""
         self._stop.set()
+        patience = (self.parts.far_end.drain_s
+                    if self.parts.estop.read() is None else ESTOP_DRAIN_S)
         if self._working:
             self.parts.log("draining", running=len(self._working))
-            await asyncio.wait(self._working.values(),
-                               timeout=self.parts.far_end.drain_s)
+            await asyncio.wait(self._working.values(), timeout=patience)
         await cancel_all(self._working.values())
 
     async def _finish(self) -> None:

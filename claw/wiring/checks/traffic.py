@@ -15,8 +15,8 @@ def check_traffic(state: ChannelState) -> Check:
                      "started", "claw listen, without --channel")
     detail = (("" if state.status in ("ok", "error")
                else f"{state.status}; ")
-              + f"last receive {_ago(state.last_receive)}, "
-              f"last send {_ago(state.last_send)}"
+              + f"last receive {format_ago(state.last_receive)}, "
+              f"last send {format_ago(state.last_send)}"
               + (f", restarted {plural(state.restarts, 'time')}"
                  if state.restarts else ""))
     if state.status == "error":
@@ -29,6 +29,7 @@ def check_traffic(state: ChannelState) -> Check:
     return Check(check_id, "ok", detail)
 
 
-def _ago(stamp: str | None) -> str:
+def format_ago(stamp: str | None) -> str:
+    """How long ago an RFC 3339 time was."""
     seconds = age_s(stamp)
     return "never" if seconds is None else f"{format_span(seconds)} ago"

@@ -19,7 +19,7 @@ from claw.wiring.channels.states import (
 )
 from claw.wiring.checks.check import Check
 from claw.wiring.checks.check import Status as CheckStatus
-from claw.wiring.checks.traffic import check_traffic
+from claw.wiring.checks.traffic import check_traffic, format_ago
 from claw.wiring.status.part import Part
 from claw.wiring.workspace.place_names import queue_path
 
@@ -43,7 +43,8 @@ def read_service(places: Places, tree: Tree | None) -> Iterator[Part]:
     yield Part("channels", [state.to_json() for state in states], tuple(
         check_traffic(state) if parts else
         Check(f"channels.{state.name}.traffic", "skip",
-              "set up; nothing is received")
+              "set up; nothing is received" if running is None else
+              "set up; nothing is known of it")
         for state in states))
     for name in sorted({"gateway", *parts}):
         if name in parts and not name.startswith(_CHANNEL) \
@@ -91,9 +92,12 @@ def _describe_process(running: Running | None, absent: CheckStatus) -> Part:
 
 def _describe_part(name: str, part: Any) -> Part:
     """A part as `Component` has it."""
-    status = str(part.get("status")) if isinstance(part, dict) else "unknown"
+    part = part if isinstance(part, dict) else {}
+    status = str(part.get("status", "unknown"))
     if status == "error":
         return Part(name, part, (Check(
             name, "fail", str(part.get("last_error")),
             part.get("hint") or "see the log of claw listen"),))
-    return Part(name, part, (Check(name, "ok", status),))
+    ages = [f"last {what} {format_ago(part.get(f'last_{what}'))}"
+            for what in ("receive", "send") if part.get(f"last_{what}")]
+    return Part(name, part, (Check(name, "ok", ", ".join(ages) or status),))
