@@ -230,7 +230,7 @@ LATE = {
     },
     "claw.cli.commands.mcp.serve": {"claw.wiring.tools.mcp_serve"},
     "claw.cli.commands.queue.change": {"claw.storage.queue.sqlite"},
-    "claw.cli.commands.queue.list": {"claw.wiring.channels.names"},
+    "claw.wiring.status.waiting": {"claw.wiring.channels.names"},
     "claw.cli.invocation": {"claw.cli.terminal.approval"},
     "claw.config.edit": {"claw.config.secrets"},
     "claw.config.environment": {"claw.config.parse"},

@@ -11,7 +11,7 @@ from claw.gateway.keys import OWNER
 
 @examples("claw gateway link", 'xdg-open "$(claw gateway link -q)"')
 def link(context: typer.Context) -> None:
-    """Print a link that signs one browser in to the page, as you.
+    """Print a link that signs one browser in to the page.
 
     The page shows conversations, memory, channels and spending, and may do
     what you may: open the link on your own devices only. The code in it is

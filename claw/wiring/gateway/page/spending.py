@@ -1,5 +1,6 @@
 """Spending for the page: by day and model."""
 
+import re
 import time
 from collections.abc import Mapping
 from datetime import date, timedelta
@@ -40,7 +41,7 @@ def find_spending(tree: Tree, asked: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _read_days(text: str) -> int:
-    if not (text.isascii() and text.isdecimal()
-            and 1 <= int(text[:4]) <= _MOST_DAYS):
+    days = int(text) if re.fullmatch("[0-9]{1,3}", text) else 0
+    if not 1 <= days <= _MOST_DAYS:
         raise UsageError(f"days: {text!r:.40} is none of 1 to {_MOST_DAYS}")
-    return int(text[:4])
+    return days
