@@ -57,7 +57,7 @@ def list_words() -> dict[str, str]:
         # memory
         "search": _("Search"),
         "search_memory": _("Search memory"),
-        "search_help": _("Words to look for; none: the newest"),
+        "search_help": _("What to look for"),
         "nothing_found": _("Nothing was found."),
         "why_this": _("Why this"),
         "score": _("score {n} %"),

@@ -20,7 +20,7 @@ from tests.wiring.gateway.page_scene import (
 )
 
 STATIC = files("claw.gateway.page") / "static"
-QUESTIONS = ("status", "queue", "spending")
+QUESTIONS = ("status", "queue", "spending", "memory", "conflicts")
 ACTIONS = ("doctor",)
 
 

@@ -3,9 +3,10 @@
 import { load, send, Failure } from "./api.js";
 import { el, t, visible } from "./dom.js";
 import * as status from "./status.js";
+import * as memory from "./memory.js";
 import * as spending from "./spending.js";
 
-const VIEWS = { status, spending };
+const VIEWS = { status, memory, spending };
 const view = document.getElementById("view");
 const trouble = document.getElementById("trouble");
 const form = document.getElementById("sign-in");

@@ -1,17 +1,29 @@
 """The page of the gateway: what it reads and what it changes."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from typing import Any
 
+from claw.config.tree import Tree
 from claw.gateway.endpoint import Endpoint
 from claw.gateway.page.files import list_files
 from claw.gateway.page.rows import build_action, build_question
 from claw.gateway.page.session import Sessions
-from claw.wiring.gateway.page.health import ask_doctor, find_waiting
+from claw.wiring.gateway.page.health import (
+    ask_doctor,
+    find_status,
+    find_waiting,
+)
+from claw.wiring.gateway.page.memory import (
+    find_conflicts,
+    find_history,
+    find_memories,
+    forget,
+    settle,
+    undo,
+)
 from claw.wiring.gateway.page.spending import find_spending
 from claw.wiring.gateway.parts import GatewayParts
-from claw.wiring.status import read_status
 from claw.wiring.workspace.secrets import build_redactor
 
 
@@ -24,12 +36,20 @@ async def build_page(parts: GatewayParts, stack: AsyncExitStack
     def clean(value: Any) -> Any:
         return build_redactor(parts.tree(), quick=True).record(value)
 
+    def ask(name: str, read: Callable[[Tree, Mapping[str, str]], Any]
+            ) -> Endpoint:
+        return build_question(
+            name, lambda asked: read(parts.tree(), asked), clean)
+
+    def act(name: str, change: Callable[[Tree, Mapping[str, Any]], Any]
+            ) -> Endpoint:
+        return build_action(
+            name, lambda asked: change(parts.tree(), asked), clean)
+
     return (
         *list_files(), *sessions.endpoints,
-        build_question("status", lambda _: read_status(
-            parts.places).to_json(), clean),
-        build_question("queue", lambda _: find_waiting(
-            parts.places, parts.tree), clean),
-        build_action("doctor", lambda _: ask_doctor(parts.tree()), clean),
-        build_question("spending", lambda asked: find_spending(
-            parts.tree(), asked), clean))
+        ask("status", find_status), ask("queue", find_waiting),
+        act("doctor", ask_doctor), ask("spending", find_spending),
+        ask("memory", find_memories), ask("memory/history", find_history),
+        act("memory/forget", forget), act("memory/undo", undo),
+        ask("conflicts", find_conflicts), act("conflicts/settle", settle))
