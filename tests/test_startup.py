@@ -185,10 +185,10 @@ LATE = {
         "claw.agent.structured.short_form",
     },
     "claw.cli.commands.ask.show": {
-        "claw.cli.chat.jsonl",
         "claw.cli.commands.memory.common",
         "claw.cli.terminal.approval",
         "claw.providers.offline",
+        "claw.wiring.chat_events",
     },
     "claw.cli.commands.listen": {
         "claw.runtime.process.watchdog",

@@ -2,11 +2,13 @@
 
 import { load, send, Failure } from "./api.js";
 import { el, t, visible } from "./dom.js";
+import * as chat from "./chat.js";
 import * as status from "./status.js";
 import * as memory from "./memory.js";
 import * as spending from "./spending.js";
+import * as turns from "./turns.js";
 
-const VIEWS = { status, memory, spending };
+const VIEWS = { chat, status, memory, spending, turns };
 const view = document.getElementById("view");
 const trouble = document.getElementById("trouble");
 const form = document.getElementById("sign-in");
@@ -15,7 +17,6 @@ const nav = document.querySelector("nav");
 const signOut = document.getElementById("sign-out");
 
 let leave = () => {};
-let shown = "";
 
 // Say what went wrong, above what is shown; nothing takes it away.
 export function say(error) {
@@ -28,9 +29,9 @@ export function say(error) {
 }
 
 async function show(moves) {
-  const name = location.hash.slice(1);
+  const [name, detail] = location.hash.slice(1).split("/");
   if (name === "main") return;
-  shown = name in VIEWS ? name : Object.keys(VIEWS)[0];
+  const shown = name in VIEWS ? name : Object.keys(VIEWS)[0];
   for (const link of nav.children) {
     if (link.hash === "#" + shown) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
@@ -47,7 +48,7 @@ async function show(moves) {
   leave = () => ending.abort();
   if (moves) document.getElementById("heading").focus();
   try {
-    await VIEWS[shown].open(place, ending.signal, say);
+    await VIEWS[shown].open(place, ending.signal, say, detail);
   } catch (error) {
     say(error);
   }

@@ -63,7 +63,7 @@ function drawHead(one) {
       one.category, one.sender && t("from_sender", { name: one.sender }),
       one.origin, one.score != null
         && t("score", { n: Math.round(one.score * 100) }),
-    ].filter(Boolean).join(", "), " ", when(one.updated_at)));
+    ].filter(Boolean).join(", "), ", ", when(one.updated_at)));
 }
 
 function drawWhy(why) {

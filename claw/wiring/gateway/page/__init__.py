@@ -6,9 +6,11 @@ from typing import Any
 
 from claw.config.tree import Tree
 from claw.gateway.endpoint import Endpoint
+from claw.gateway.page.chat import ChatRows
 from claw.gateway.page.files import list_files
 from claw.gateway.page.rows import build_action, build_question
 from claw.gateway.page.session import Sessions
+from claw.wiring.gateway.page.chat import PageTalk
 from claw.wiring.gateway.page.health import (
     ask_doctor,
     find_status,
@@ -23,6 +25,7 @@ from claw.wiring.gateway.page.memory import (
     undo,
 )
 from claw.wiring.gateway.page.spending import find_spending
+from claw.wiring.gateway.page.turns import find_turn, find_turns
 from claw.wiring.gateway.parts import GatewayParts
 from claw.wiring.workspace.secrets import build_redactor
 
@@ -46,10 +49,14 @@ async def build_page(parts: GatewayParts, stack: AsyncExitStack
         return build_action(
             name, lambda asked: change(parts.tree(), asked), clean)
 
+    talk = PageTalk(parts.tree, parts.log)
+    stack.push_async_callback(talk.close)
     return (
         *list_files(), *sessions.endpoints,
         ask("status", find_status), ask("queue", find_waiting),
         act("doctor", ask_doctor), ask("spending", find_spending),
         ask("memory", find_memories), ask("memory/history", find_history),
         act("memory/forget", forget), act("memory/undo", undo),
-        ask("conflicts", find_conflicts), act("conflicts/settle", settle))
+        ask("conflicts", find_conflicts), act("conflicts/settle", settle),
+        *ChatRows(talk).endpoints,
+        ask("turns", find_turns), ask("turn", find_turn))
