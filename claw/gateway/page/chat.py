@@ -14,9 +14,11 @@ back asks for the events after the last that it saw.
 import asyncio
 import json
 import secrets
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
+from functools import partial
 from typing import Any, Protocol
 
+from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from claw.gateway.endpoint import Call, Endpoint, Refused, reply
@@ -54,10 +56,11 @@ class EventLog:
         self._news.set()
         self._news = asyncio.Event()
 
-    async def follow(self, after: int, closing: asyncio.Event
-                     ) -> AsyncIterator[bytes]:
-        """Lines for the events behind `after`, until the gateway ends."""
-        while not closing.is_set():
+    async def follow(self, after: int, closing: asyncio.Event,
+                     may_see: Callable[[], bool]) -> AsyncIterator[bytes]:
+        """Lines for the events behind `after`, until the gateway ends or
+        the reader may see no more: a key can be revoked meanwhile."""
+        while not closing.is_set() and may_see():
             news = self._news
             new = self._events[max(0, after - self.begin):]
             for event in new:
@@ -99,10 +102,13 @@ class Talks(Protocol):
 
 
 class ChatRows:
-    """The rows of a conversation."""
+    """The rows of a conversation. `knows` says whether a request still
+    shows a good key."""
 
-    def __init__(self, talk: Talks) -> None:
+    def __init__(self, talk: Talks, knows: Callable[[Request], bool]
+                 ) -> None:
         self._talk = talk
+        self._knows = knows
         path = f"{BASE}/api/chat"
         self.endpoints = (
             Endpoint(path, self._describe),
@@ -127,7 +133,8 @@ class ChatRows:
             raise Refused(409, "claw was started anew; load the "
                                "conversation again")
         return StreamingResponse(
-            events.follow(int(after), call.closing),
+            events.follow(int(after), call.closing,
+                          partial(self._knows, call.request)),
             headers={**UNREADABLE, "Cache-Control": "no-store",
                      "X-Accel-Buffering": "no"},
             media_type="application/x-ndjson")

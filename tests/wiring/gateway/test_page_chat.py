@@ -89,7 +89,9 @@ def test_the_conversation_goes_on_until_a_new_one_is_begun(tmp_path):
 
 
 async def idle(browser):
-    while (await browser.get("/page/api/chat")).json()["running"]:
+    async def is_idle():
+        return not (await browser.get("/page/api/chat")).json()["running"]
+    while not await is_idle():  # noqa: ASYNC110
         await asyncio.sleep(0.02)
 
 
@@ -157,6 +159,24 @@ def test_one_turn_at_a_time_and_stop_ends_it(tmp_path):
 
     assert (second.status_code, anew.status_code) == (409, 409)
     assert not (tmp_path / "workspace" / "note.txt").exists()
+
+
+def test_a_revoked_key_sees_no_more_of_what_comes(tmp_path):
+    async def act(browser):
+        async def revoke(event):
+            if event["type"] == "approval":
+                browser.keys.revoke("test")
+                other = browser.keys.add("other", "owner")
+                await browser.post(
+                    "/page/api/chat/answer", json={
+                        "id": event["id"], "answer": "yes"},
+                    headers={"Authorization": f"Bearer {other}"})
+        await say(browser, "write it")
+        return await follow(browser, ("answer",), revoke)
+
+    events, _ = run(tmp_path, act, ASKS, "a secret")
+
+    assert kinds(events)[-1] == "approval"
 
 
 def test_what_goes_wrong_is_said_with_the_next_step(tmp_path):

@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from typing import Any
 
+from starlette.requests import Request
+
 from claw.config.tree import Tree
 from claw.gateway.endpoint import Endpoint
 from claw.gateway.page.chat import ChatRows
@@ -49,6 +51,9 @@ async def build_page(parts: GatewayParts, stack: AsyncExitStack
         return build_action(
             name, lambda asked: change(parts.tree(), asked), clean)
 
+    def knows(request: Request) -> bool:
+        return any(find(request) for find in parts.app.identify)
+
     talk = PageTalk(parts.tree, parts.log)
     stack.push_async_callback(talk.close)
     return (
@@ -58,5 +63,5 @@ async def build_page(parts: GatewayParts, stack: AsyncExitStack
         ask("memory", find_memories), ask("memory/history", find_history),
         act("memory/forget", forget), act("memory/undo", undo),
         ask("conflicts", find_conflicts), act("conflicts/settle", settle),
-        *ChatRows(talk).endpoints,
+        *ChatRows(talk, knows).endpoints,
         ask("turns", find_turns), ask("turn", find_turn))
