@@ -18,7 +18,9 @@ import pytest
 
 from claw.channels.webhook import WebhookChannel, WebhookSettings
 from claw.core.channel import ChannelDeps
+from claw.testing.contracts.stage import until
 from claw.testing.fake_openai import FakeOpenAI, tool_call
+from tests.gateway.hosted import Hosted
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -252,15 +254,14 @@ def test_the_shell_lines_post_a_message_to_the_webhook(tmp_path):
     inbox = Inbox()
 
     async def go():
-        ready = asyncio.Event()
+        hosted = Hosted(inbox)
         channel = WebhookChannel(
             WebhookSettings(port=0, secret="a secret of two & more"),
-            ChannelDeps(tmp_path, tmp_path,
-                        log=lambda event, **_: ready.set()))
-        listening = asyncio.create_task(channel.listen(inbox))
-        await ready.wait()
+            ChannelDeps(tmp_path, tmp_path))
+        listening = asyncio.create_task(channel.listen(hosted))
+        await until(lambda: hosted.port)
         shell = await asyncio.create_subprocess_exec(
-            "sh", "-euc", lines.replace(":8790", f":{channel.port}"),
+            "sh", "-euc", lines.replace(":8790", f":{hosted.port}"),
             stdout=asyncio.subprocess.PIPE, env={
                 "PATH": os.environ["PATH"], "no_proxy": "127.0.0.1",
                 "SECRET": "a secret of two & more"})

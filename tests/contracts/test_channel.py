@@ -10,7 +10,6 @@ import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 
 import httpx
@@ -23,12 +22,12 @@ from claw.channels.webhook import WebhookChannel, WebhookSettings
 from claw.core.channel import Channel, ChannelDeps
 from claw.core.errors import UnavailableError
 from claw.core.value import replace
-from claw.gateway.gateway import Gateway
 from claw.testing.contracts.channel import ChannelContract, Stage
 from claw.testing.contracts.stage import until
 from claw.testing.fake_telegram import FakeTelegram
 from claw.testing.fake_webhook import FakeReceiver, sign
 from claw.testing.memory_channel import MemoryChannel
+from tests.gateway.hosted import Hosted
 
 SPEC = Path(__file__).parents[1] / "channels" / "telegram" / "bot_api.json"
 # (fault, its options) for each way in which a platform can fail
@@ -217,34 +216,6 @@ class TestTelegram(ChannelContract):
         assert platform.problems == []
 
 
-class Hosted:
-    """An inbox with a gateway behind it; `port` is where."""
-
-    port = None
-
-    def __init__(self, log):
-        async def build(app, gateway, stack):
-            return ()
-        self._gateway = Gateway(lambda: None, build, None, log)
-        self._inbox = None
-
-    async def put(self, message):
-        await self._inbox.put(message)
-
-    async def serve_webhook(self, channel):
-        await self._gateway.receive(channel, self)
-
-    async def listen(self, listen, inbox):
-        self._inbox = inbox
-        await listen(self)
-
-    def serving(self, host, port):
-        self.port = port
-
-    def stopped_serving(self):
-        self.port = None
-
-
 class WebhookStage(Stage):
     recipient = "alice"
     secret = "canary-of-the-webhook-channel"
@@ -260,8 +231,12 @@ class WebhookStage(Stage):
                             send_url=f"{self.receiver.url}/answers"),
             ChannelDeps(workspace=self.folder, files=self.folder / "files",
                         log=self.log))
-        self.hosted = Hosted(self.log)
-        channel.listen = partial(self.hosted.listen, channel.listen)
+        self.hosted, listen = Hosted(log=self.log), channel.listen
+
+        async def listen_hosted(inbox):
+            self.hosted.inbox = inbox
+            await listen(self.hosted)
+        channel.listen = listen_hosted
         return channel
 
     async def say(self, text):

@@ -71,7 +71,8 @@ async def _check_public_url(tree: Tree, settings: GatewaySettings, url: str
     with closing(open_keys(tree)) as keys:
         number, expected = keys.add_nonce()
     address = url + (settings.path_prefix or "") + NONCE_PATH + number
-    client = HttpClient(Peer("what is at gateway.public_url"), timeout_s=_REACH_S)
+    client = HttpClient(Peer("what is at gateway.public_url"),
+                        timeout_s=_REACH_S)
     try:
         async with asyncio.timeout(_REACH_S):
             answer = await client.request("GET", address)
