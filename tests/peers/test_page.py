@@ -86,6 +86,7 @@ class Home:
             process = subprocess.Popen(
                 [sys.executable, "-m", "claw", "listen"], stdout=log,
                 stderr=log, env=self._environment)
+        self.process = process
         try:
             yield process
         finally:
@@ -197,9 +198,9 @@ def test_the_owner_uses_every_view(chromium, axe, home, width, scheme):
 
     visitor.go("status")
     page.wait_for_selector("text=telegram traffic")
-    assert page.locator(".mark.fail").count() > 0
     page.click("text=Ask the doctor")
     page.wait_for_selector("text=What the doctor says")
+    page.wait_for_selector(".mark.fail + :text('telegram tcp')")
     visitor.check(axe, "status")
     shoot(page, "status", width, scheme)
 
@@ -245,6 +246,44 @@ def shoot(page, view, width, scheme):
     folder = os.environ.get("CLAW_PICTURES")
     if folder:
         page.screenshot(path=f"{folder}/{view}-{width}-{scheme}.png")
+
+
+def test_a_wrong_code_is_refused_and_a_right_one_signs_in(chromium, home):
+    visitor = Visitor(chromium, home.url, 390, "light")
+    page = visitor.page
+    page.goto(home.url)
+    page.fill("#code", "ÄBCD-EFGH")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#trouble:visible")
+    assert "the pairing code is wrong" in page.inner_text("#trouble")
+
+    page.fill("#code", home.claw("gateway", "pair", "--sees", "owner"))
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#message")
+
+    page.reload()
+    page.wait_for_selector("#message")
+    assert visitor.foreign == []
+
+
+def test_the_conversation_is_there_when_claw_is_back(chromium, home):
+    visitor = Visitor(chromium, home.url, 390, "light")
+    sign_in(visitor, home)
+    page = visitor.page
+    page.fill("#message", "Good day")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("article.claw >> text=Why")
+
+    home.process.kill()
+    home.process.wait()
+    page.wait_for_selector("text=claw does not answer")
+    with home.listening() as process:
+        wait_for_gateway(home, process)
+        page.wait_for_selector("#trouble", state="hidden")
+        assert "comes in pieces" in page.inner_text("article.claw")
+        page.fill("#message", "And now?")
+        page.keyboard.press("Enter")
+        page.wait_for_selector("article.claw >> text=Why")
 
 
 def test_hostile_text_is_text(chromium, home):

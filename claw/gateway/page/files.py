@@ -14,7 +14,7 @@ from string import Template
 
 from starlette.responses import Response
 
-from claw.gateway.endpoint import Call, Endpoint, Refused
+from claw.gateway.endpoint import Call, Endpoint
 from claw.gateway.page.words import list_words
 
 POLICY = "; ".join((
@@ -52,8 +52,6 @@ def _build_row(path: str, name: str, body: bytes) -> Endpoint:
                "ETag": f'"{hashlib.sha256(body).hexdigest()[:32]}"'}
 
     async def send(call: Call) -> Response:
-        if call.request.query_params:
-            raise Refused(404, "nothing is at this path")
         if call.request.headers.get("if-none-match") == headers["ETag"]:
             return Response(status_code=304, headers=headers)
         return Response(body, headers=headers,

@@ -18,7 +18,7 @@ from claw.gateway.endpoint import Call, Endpoint, Key, Refused, reply
 from claw.gateway.keys import OWNER
 from claw.gateway.settings import GatewaySettings
 
-COOKIE = "claw_key"
+COOKIE = "claw_key"  # and the port: browsers keep cookies by host alone
 # A page of another site can't set it without our consent (CORS).
 HEADER = "x-claw-page"
 BASE = "/page"
@@ -34,6 +34,7 @@ class Sessions:
         self._keys = keys
         prefix = (settings.path_prefix or "").rstrip("/")
         self._path = f"{prefix}{BASE}"
+        self._cookie = f"{COOKIE}_{settings.port}"
         self._is_https = (settings.public_url or "").startswith("https:")
         self.endpoints = (
             Endpoint(f"{BASE}/session", self._describe, access="open"),
@@ -45,7 +46,7 @@ class Sessions:
     def identify(self, request: Request) -> Key | None:
         """The key of the cookie; of the page's own paths alone."""
         path = request.scope["path"]
-        token = request.cookies.get(COOKIE)
+        token = request.cookies.get(self._cookie)
         if not token or len(token) > _TOKEN_CHARS \
                 or not path.startswith(self._path + "/"):
             return None
@@ -81,7 +82,7 @@ class Sessions:
                     kept_s: int) -> None:
         secure = call.request.url.scheme == "https" or (
             self._is_https and not call.is_local)
-        answer.set_cookie(COOKIE, token, max_age=kept_s, path=self._path,
+        answer.set_cookie(self._cookie, token, max_age=kept_s, path=self._path,
                           secure=secure, httponly=True, samesite="strict")
 
 

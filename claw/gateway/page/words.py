@@ -37,7 +37,7 @@ def list_words() -> dict[str, str]:
         "ok": _("ok"),
         "warn": _("warning"),
         "fail": _("broken"),
-        "skipped": _("off"),
+        "skipped": _("skipped"),
         "channels": _("Channels"),
         "no_channels": _("No channel is set up."),
         "ask_doctor": _("Ask the doctor"),

@@ -101,7 +101,7 @@ def test_a_key_of_the_owners_becomes_a_cookie_no_script_can_read(tmp_path):
     cookie = made.headers["set-cookie"]
 
     assert made.json() == {"name": "me"}
-    assert cookie.startswith(f"claw_key={token}; HttpOnly; ")
+    assert cookie.startswith(f"claw_key_42617={token}; HttpOnly; ")
     assert "SameSite=strict" in cookie
     assert "Path=/page;" in cookie
     assert "Secure" not in cookie

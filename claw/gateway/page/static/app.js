@@ -1,7 +1,7 @@
 // Signing in, and which view is shown.
 
-import { load, send, Failure } from "./api.js";
-import { el, t, visible } from "./dom.js";
+import { load, send } from "./api.js";
+import { el, t } from "./dom.js";
 import * as chat from "./chat.js";
 import * as status from "./status.js";
 import * as memory from "./memory.js";
@@ -18,14 +18,17 @@ const signOut = document.getElementById("sign-out");
 
 let leave = () => {};
 
-// Say what went wrong, above what is shown; nothing takes it away.
-export function say(error) {
-  if (error.name === "AbortError" || error.status === 401) return;
-  trouble.textContent = !(error instanceof Failure)
-    ? t("failed", { why: error.message })
-    : error.status === 0 ? t("unreachable")
-      : t("failed", { why: error.message });
-  trouble.hidden = false;
+// A sentence above what is shown; null takes it away.
+function tell(text) {
+  trouble.textContent = text;
+  trouble.hidden = text === null;
+}
+
+// Say what went wrong; null: it is well again.
+function say(error) {
+  if (error?.name === "AbortError" || error?.status === 401) return;
+  tell(error && (error.status === 0 ? t("unreachable")
+    : t("failed", { why: error.message })));
 }
 
 async function show(moves) {
@@ -37,7 +40,7 @@ async function show(moves) {
     else link.removeAttribute("aria-current");
   }
   leave();
-  trouble.hidden = true;
+  say(null);
   form.hidden = true;
   nav.hidden = signOut.hidden = false;
   document.title = `${t(shown)} - ${t("title")}`;
@@ -62,11 +65,21 @@ function askWho() {
   code.focus();
 }
 
+function signedOut() {
+  askWho();
+  tell(t("signed_out"));
+}
+
+function refuse(error) {
+  tell(error.status === 0 ? t("unreachable")
+    : t("sign_in_refused", { why: error.message }));
+}
+
 async function signIn(text) {
   let token = text.trim();
   if (!token.startsWith("zc_") && token.length <= 64) {
     const made = await send("pair", { device_name: "browser" },
-      { "X-Pairing-Code": token });
+      { "X-Pairing-Code": token.replace(/[^\w-]/g, "") });
     token = made.token;
   }
   await send("page/login", { token });
@@ -76,13 +89,10 @@ async function signIn(text) {
 
 form.addEventListener("submit", async (event) => {
   event.preventDefault();
-  trouble.hidden = true;
   try {
     await signIn(code.value);
   } catch (error) {
-    trouble.textContent = error.status === 0 ? t("unreachable")
-      : t("sign_in_refused", { why: error.message });
-    trouble.hidden = false;
+    refuse(error);
   }
 });
 
@@ -93,24 +103,28 @@ signOut.addEventListener("click", async () => {
     say(error);
     return;
   }
-  askWho();
-  trouble.textContent = t("signed_out");
-  trouble.hidden = false;
+  signedOut();
 });
 
-document.addEventListener("signed-out", askWho);
-window.addEventListener("hashchange", () => form.hidden && show(true));
+document.addEventListener("signed-out", signedOut);
+window.addEventListener("hashchange",
+  () => form.hidden ? show(true) : start());
+start();
 
 // A link of the terminal brings the code with it; it is good once.
-const brought = /^#code=([\w-]{1,128})$/.exec(location.hash);
-if (brought) {
-  history.replaceState(null, "", location.pathname);
-  signIn(visible(brought[1])).catch((error) => {
+async function start() {
+  const brought = /^#code=([\w-]{1,64})$/.exec(location.hash);
+  try {
+    if (brought) {
+      history.replaceState(null, "", location.pathname);
+      await signIn(brought[1]);
+    } else if ((await load("page/session")).signed_in) {
+      await show(false);
+    } else {
+      askWho();
+    }
+  } catch (error) {
     askWho();
-    trouble.textContent = t("sign_in_refused", { why: error.message });
-    trouble.hidden = false;
-  });
-} else {
-  load("page/session").then(({ signed_in: known }) =>
-    known ? show(false) : askWho(), say);
+    refuse(error);
+  }
 }

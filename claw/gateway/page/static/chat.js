@@ -44,45 +44,24 @@ export async function open(place, signal, say) {
   follow(view, signal, say);
 }
 
-// Follow the events until the view is left; a line that broke is taken up
-// where it ended.
+// Follow the events until the view is left. A line that broke (the phone
+// slept, claw was started anew) begins again with what is kept by now.
 async function follow(view, signal, say) {
-  let failures = 0;
-  while (!signal.aborted) {
+  for (let failures = 0; !signal.aborted; failures += 1) {
     try {
       const { messages, running, stream, after } = await get("chat");
-      if (signal.aborted) return;
+      if (failures > 1) say(null);
+      failures = 0;
       view.begin(messages, running);
-      failures = await read(view, signal, stream, after);
+      const path = `page/api/chat/events?stream=${stream}&after=${after}`;
+      for await (const event of lines(path, signal)) view.take(event);
     } catch (error) {
       if (signal.aborted || error.status === 401) return;
       if (failures === 1) say(error);
-      failures += 1;
     }
     await new Promise((done) => setTimeout(done,
       WAITS_MS[Math.min(failures, WAITS_MS.length - 1)]));
   }
-}
-
-async function read(view, signal, stream, after) {
-  let seen = after;
-  let failures = 0;
-  while (!signal.aborted && failures < WAITS_MS.length) {
-    try {
-      const path = `page/api/chat/events?stream=${stream}&after=${seen}`;
-      for await (const event of lines(path, signal)) {
-        view.take(event);
-        seen = event.n;
-        failures = 0;
-      }
-    } catch (error) {
-      // Another run of claw, or none: begin with what is kept.
-      if (signal.aborted || error.status) throw error;
-    }
-    failures += 1;
-    await new Promise((done) => setTimeout(done, WAITS_MS[failures - 1]));
-  }
-  return failures;
 }
 
 class Log {
@@ -97,7 +76,9 @@ class Log {
     this.node.replaceChildren();
     this.asked.clear();
     this.current = this.waiting = null;
-    for (const one of messages) this.add(one.role === "user" ? "you" : "claw", one.text);
+    for (const one of messages) {
+      this.add(one.role === "user" ? "you" : "claw", one.text);
+    }
     this.setRunning(running);
     this.scroll();
   }

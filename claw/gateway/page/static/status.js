@@ -65,7 +65,7 @@ function drawChecks(checks, nothing) {
     el("strong", {}, nameCheck(one)), ": ", one.detail,
     one.hint && one.status !== "ok"
       && el("code", { class: "hint" }, one.hint),
-  ]), nothing, { class: "cards" });
+  ]), nothing, { class: "card lines" });
 }
 
 function nameCheck(one) {
