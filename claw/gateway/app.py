@@ -209,7 +209,9 @@ class App:
                                "'[\"NAME\"]', or gateway.public_url")
         if self._hosts.refuses_origin(headers):
             raise Refused(403, "another page made this call")
-        talk.is_local = is_direct(talk.address, headers)
+        # Where a proxy stands before us it may call as a program here does.
+        talk.is_local = not self.settings.public_url \
+            and is_direct(talk.address, headers)
         for identify in self.identify:
             talk.key = talk.key or identify(talk.request)
 

@@ -11,6 +11,7 @@ from ipaddress import IPv6Network
 from typing import Protocol
 
 from claw.core.value import Value
+from claw.gateway.guard import is_loopback
 
 
 class Limits(Value):
@@ -27,6 +28,7 @@ class Limits(Value):
     head_bytes: int = 16 * 1024
     head_fields: int = 100
     connections: int = 2048
+    connections_of_one: int = 256  # but for this machine's: a proxy's
     unfinished: int = 64
     unfinished_of_one: int = 32  # of one address, or IPv6 network
     head_s: float = 5.0
@@ -52,7 +54,8 @@ class Room:
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._waiting: dict[Guest, None] = {}  # the oldest first
-        self._held: Counter[str] = Counter()
+        self._held: Counter[str] = Counter()  # of them, by network
+        self._answered: Counter[str] = Counter()  # of the busy ones
         self.busy: set[Guest] = set()
 
     @property
@@ -64,12 +67,16 @@ class Room:
 
     def admit(self, guest: Guest) -> bool:
         """Take a new one in, where there is a place or can be made one."""
+        network = guest.network
         if len(self) >= self._limits.connections and not self._waiting:
             return False
+        if self._answered[network] >= self._limits.connections_of_one \
+                and not is_loopback(network):
+            return False
         self._waiting[guest] = None
-        self._held[guest.network] += 1
-        if self._held[guest.network] > self._limits.unfinished_of_one:
-            self._push_out(guest.network)
+        self._held[network] += 1
+        if self._held[network] > self._limits.unfinished_of_one:
+            self._push_out(network)
         elif len(self._waiting) > self._limits.unfinished \
                 or len(self) > self._limits.connections:
             self._push_out(max(self._held, key=self._held.__getitem__))
@@ -79,16 +86,17 @@ class Room:
         """Its request is whole."""
         if self._drop(guest):
             self.busy.add(guest)
+            self._answered[guest.network] += 1
 
     def end_answer(self, guest: Guest) -> None:
         """It is answered, and may ask again."""
         if guest in self.busy:
-            self.busy.discard(guest)
+            self._drop_busy(guest)
             self.admit(guest)
 
     def leave(self, guest: Guest) -> None:
         self._drop(guest)
-        self.busy.discard(guest)
+        self._drop_busy(guest)
 
     def _push_out(self, network: str) -> None:
         oldest = next(guest for guest in self._waiting
@@ -100,10 +108,19 @@ class Room:
         if guest not in self._waiting:
             return False
         del self._waiting[guest]
-        self._held[guest.network] -= 1
-        if not self._held[guest.network]:
-            del self._held[guest.network]
+        _count_down(self._held, guest.network)
         return True
+
+    def _drop_busy(self, guest: Guest) -> None:
+        if guest in self.busy:
+            self.busy.discard(guest)
+            _count_down(self._answered, guest.network)
+
+
+def _count_down(counter: Counter[str], name: str) -> None:
+    counter[name] -= 1
+    if not counter[name]:
+        del counter[name]
 
 
 def find_network(address: str) -> str:

@@ -6,14 +6,20 @@ signals are the caller's, and an idle server wakes for nothing.
 """
 
 import asyncio
+import resource
 from typing import Any
 
 from uvicorn.config import Config
 from uvicorn.server import ServerState
 
+from claw.core.value import replace
 from claw.gateway.connection import Connection
 from claw.gateway.room import Limits, Room
 from claw.net.listening import bind_error
+
+# Descriptors that are for others: files, databases, platforms, children, and
+# connections that are being turned away.
+_SPARE_FILES = 768
 
 
 class Server:
@@ -22,7 +28,7 @@ class Server:
 
     def __init__(self, app: Any, limits: Limits | None = None,
                  section: str = "gateway") -> None:
-        self._limits = limits or Limits()
+        self._limits = fit_files(limits or Limits())
         self._section = section
         self._room = Room(self._limits)
         self._state = ServerState()
@@ -66,3 +72,16 @@ class Server:
         """How many are open."""
         return len(self._state.connections)
 
+
+def fit_files(limits: Limits) -> Limits:
+    """The limits, with no more connections than there can be open files;
+    that number is raised where the system lets us (a shell's 1,024 is a
+    soft limit)."""
+    wanted = limits.connections + _SPARE_FILES
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY or soft >= wanted:
+        return limits
+    soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    most = max(limits.unfinished, soft - _SPARE_FILES)
+    return replace(limits, connections=min(limits.connections, most))

@@ -329,10 +329,14 @@ class Service:
         parts = self.parts
         self._leads = False
         await cancel_all(task for _, task in self._supervisors.values())
+        gateway = self._tasks.pop("gateway", None)
+        ending = asyncio.ensure_future(  # what it answers may end, too
+            cancel_all([gateway] if gateway else []))
         if self._dispatcher is not None:
             if orderly:
                 parts.log("draining", running=self._dispatcher.busy)
             await self._dispatcher.drain(self.drain_s if orderly else 0)
+        await ending
         await cancel_all(self._tasks.values())
         if orderly:
             await self._finish_orderly(desk)

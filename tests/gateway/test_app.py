@@ -284,6 +284,7 @@ def test_of_two_keys_none_counts():
     ([("Forwarded", "for=192.0.2.1")], "localhost"),
     ([("CF-Connecting-IP", "192.0.2.1")], "localhost"),
     ([], "claw.example.org"),
+    ([], "127.0.0.1:42617"),  # as nginx calls
 ])
 def test_behind_a_proxy_nobody_is_this_machine(headers, host):
     [(status, _, _)] = ask(request("/local", headers=headers, host=host),

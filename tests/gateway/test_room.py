@@ -12,6 +12,7 @@ import pytest
 
 from claw.gateway.endpoint import Endpoint, reply
 from claw.gateway.room import Limits, Room, find_network
+from claw.gateway.server import fit_files
 from claw.testing.contracts.stage import until
 from tests.gateway.test_app import TABLE, exchange, request, serving
 
@@ -59,6 +60,22 @@ def test_what_is_being_answered_is_never_pushed_out():
     assert room.admit(Guest("b"))
     assert busy[0].is_out
     assert len(room) == 2
+
+
+@pytest.mark.parametrize(("network", "expected"), [
+    ("192.0.2.1", False), ("127.0.0.1", True)])
+def test_one_address_has_not_all_of_the_room(network, expected):
+    """By answers that it does not read; a proxy's is everyone's."""
+    room = Room(Limits(connections_of_one=2))
+    mine = [Guest(network) for _ in range(2)]
+    for guest in mine:
+        room.admit(guest)
+        room.begin_answer(guest)
+
+    assert room.admit(Guest(network)) is expected
+    assert room.admit(Guest("198.51.100.1"))
+    room.leave(mine[0])
+    assert room.admit(Guest(network))
 
 
 def test_who_leaves_makes_room():
@@ -209,6 +226,21 @@ def test_a_client_that_asks_before_sending_is_told_to_go_on():
 
     assert first.startswith(b"HTTP/1.1 100")
     assert rest.startswith(b"HTTP/1.1 200")
+
+
+@pytest.mark.parametrize(("soft", "hard", "connections", "raised"), [
+    (65_536, 65_536, 2048, None), (-1, -1, 2048, None),
+    (1024, 524_288, 2048, 2816), (1024, 1024, 256, 1024),
+    (256, 256, 64, 256)])
+def test_there_are_files_left_for_others(monkeypatch, soft, hard,
+                                         connections, raised):
+    made = []
+    monkeypatch.setattr(resource, "getrlimit", lambda what: (soft, hard))
+    monkeypatch.setattr(resource, "setrlimit",
+                        lambda what, pair: made.append(pair[0]))
+
+    assert fit_files(Limits()).connections == connections
+    assert made == ([] if raised is None else [raised])
 
 
 @pytest.mark.slow

@@ -23,9 +23,9 @@ def snapshot(status="ok", **part):
         "last_turn": None, "rejected": None, **part}}}
 
 
-def health(found, raw):
+def health(found, raw, **settings):
     [answer] = ask(raw, table=[build_health(lambda: found, lambda: NOW)],
-                   public_url="https://claw.example.org")
+                   **settings)
     return answer
 
 
@@ -46,8 +46,9 @@ def test_the_owner_reads_the_age_of_each_part():
     ([("X-Forwarded-For", "192.0.2.1")], "localhost"),
     ([], "claw.example.org")])
 def test_anyone_hears_no_more_than_a_word(headers, host):
-    status, _, body = health(snapshot(),
-                             request("/health", headers=headers, host=host))
+    status, _, body = health(
+        snapshot(), request("/health", headers=headers, host=host),
+        public_url="https://claw.example.org")
 
     assert (status, body) == (200, {"status": "ok"})
 
