@@ -322,3 +322,28 @@ def test_days_that_are_none_are_refused(tmp_path, days):
 
     assert refused.status_code == 400
     assert "days" in refused.json()["error"]
+
+
+def test_the_page_works_below_a_prefix(tmp_path):
+    async def act(browser):
+        token = browser.keys.add("me", "owner")
+        made = await browser.post("/claw/page/login", headers=PAGE,
+                                  json={"token": token})
+        return made, await browser.get("/claw/"), await browser.get(
+            "/claw/page/api/status", headers=PAGE)
+
+    made, page, status = run(serving, tmp_path, act, path_prefix="/claw")
+
+    assert "Path=/claw/page;" in made.headers["set-cookie"]
+    assert 'src="page/app.js"' in page.text
+    assert status.status_code == 200
+
+
+def test_the_cookie_opens_nothing_but_the_page(tmp_path):
+    async def act(browser):
+        [cookie] = browser.cookies.jar
+        return await browser.get("/metrics", headers={
+            "Cookie": f"{cookie.name}={cookie.value}",
+            "X-Forwarded-For": "192.0.2.1"})
+
+    assert run(signed_in, tmp_path, act).status_code == 401
