@@ -1,6 +1,8 @@
 """Memory on the page: search with reasons, conflicts, forgetting, undo."""
 
 import asyncio
+import json
+from urllib.parse import quote
 
 import pytest
 
@@ -147,3 +149,25 @@ def test_nonsense_changes_nothing(tmp_path, path, body, status):
 
     assert answer.status_code == status
     assert len(left["results"]) == 2
+
+
+@pytest.mark.parametrize("text", [
+    "\ud800", "a\0b", "x" * 60_000, "\U0010ffff", "'; DROP TABLE x; --",
+    "\u202e", "*", '"', "(", "NEAR(a b)"])
+def test_odd_words_are_no_fault_of_ours(tmp_path, text):
+    async def act(browser):
+        found = [await browser.post(f"/page/api/{path}", content=json.dumps(
+            body)) for path, body in (
+                ("memory/forget", {"key": text}),
+                ("memory/undo", {"key": text}),
+                ("conflicts/settle", {"keep": {"id": text, "key": text},
+                                      "other": {"id": text, "key": text}}),
+                ("chat/answer", {"id": text, "answer": text}))]
+        word = text[:2_000].encode("utf-8", "surrogatepass")
+        return found + [await browser.get(f"/page/api/{path}={quote(word)}")
+                        for path in ("memory?q", "memory/history?key",
+                                     "turn?id", "spending?days")]
+
+    found = run(tmp_path, act, *HOMES)
+
+    assert [one.status_code for one in found if one.status_code >= 500] == []
