@@ -2,6 +2,7 @@
 
 endpoint.py    one row of the route table, and what a handler is given
 app.py         the ASGI application: routes, checks, limits, access log
+gateway.py     opening it, opening it anew, and the rows of channels
 server.py      listening, and its end; with
 connection.py    one connection: deadlines and limits of a stranger
 room.py          who may hold how many connections
@@ -10,4 +11,8 @@ guard.py       Host, Origin, and whose address it is
 limits.py      sliding windows
 idempotency.py answers that a repeated request gets again
 keys.py        bearer keys and pairing codes, kept as hashes
+pairing.py     POST /pair
+webhooks.py    what platforms post to channels
+health.py      GET /health
+metrics.py     GET /metrics
 """

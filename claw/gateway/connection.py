@@ -66,8 +66,8 @@ class StrictHttp(h11.Connection):
 
 class Connection(H11Protocol):
     """A peer of one server. Its phase is "head", "body", "answer" (the
-    request is whole), "rest" (answered before its body had come), "idle" or
-    "end"."""
+    request is whole), "rest" (answered before its body had come), "idle",
+    "end" (what still comes is read away) or "closed"."""
 
     def __init__(self, config: Config, state: ServerState, room: Room,
                  limits: Limits) -> None:
@@ -139,7 +139,7 @@ class Connection(H11Protocol):
                 and not self.cycle.response_complete:
             self.cycle.keep_alive = False
         else:
-            self.transport.close()
+            self._close()
 
     # -- bounds
 
@@ -148,7 +148,7 @@ class Connection(H11Protocol):
         requests it is told nothing."""
         if self._phase != "idle":
             self.refuse(503, "too many connections", (b"retry-after", b"1"))
-        self.transport.close()
+        self._close()
 
     def refuse(self, status: int, message: str,
                *headers: tuple[bytes, bytes]) -> None:
@@ -174,10 +174,16 @@ class Connection(H11Protocol):
         moment: closing with bytes unread would lose the answer."""
         if self.conn.their_state in (h11.DONE, h11.MUST_CLOSE, h11.CLOSED) \
                 or self.transport.is_closing():
-            self.transport.close()
+            self._close()
             return
         self._enter("end", self._limits.linger_s)
         self.transport.write_eof()
+
+    def _close(self) -> None:
+        """End it; asyncio would wait without limit for a peer that leaves
+        unread what it was sent."""
+        self._enter("closed", self._limits.stalled_s)
+        self.transport.close()
 
     def _follow(self) -> None:
         """Note what the connection does now, and until when it may."""
@@ -190,6 +196,7 @@ class Connection(H11Protocol):
         theirs = self.conn.their_state
         if theirs is h11.SEND_BODY and not answered:
             self._enter("body", self._limits.body_s)
+            self._room.end_answer(self)  # of the request before
         elif theirs is h11.SEND_BODY:
             self._enter("rest", self._limits.linger_s)
         elif not answered:
@@ -212,7 +219,9 @@ class Connection(H11Protocol):
         """The deadline of this phase. Who never said a word is told none."""
         if self._phase in ("rest", "idle", "end") or (
                 self._phase == "head" and not self.conn.trailing_data[0]):
-            self.transport.close()
+            self._close()
+        elif self._phase == "closed":
+            self.transport.abort()
         else:
             self.refuse(408, "the body took too long"
                         if self._phase == "body"

@@ -546,6 +546,23 @@ def test_a_connection_serves_several_requests():
     assert asyncio.run(go()) == [200, 200, 401, 401]
 
 
+def test_a_second_request_that_is_not_whole_can_be_pushed_out():
+    async def go():
+        async with serving(limits=Limits()) as (port, server, _):
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            part = request(method="POST", body=b"hello")[:-2]
+            writer.write(request() + part)
+            await answer(reader)
+            [peer] = server._state.connections
+            await until(lambda: peer._phase == "body")
+            held = peer in server._room.waiting
+            writer.write(b"lo")
+            assert (await answer(reader))[0] == 200
+            writer.close()
+            return held
+    assert asyncio.run(go())
+
+
 def test_a_connection_that_asks_no_more_is_closed():
     async def go():
         async with serving() as (port, _, _):
@@ -614,6 +631,28 @@ def test_a_peer_that_reads_nothing_is_dropped():
                                                       limit=1)
             writer.write(request("/flood"))
             await until(lambda: server.connections)
+            await until(lambda: not server.connections)
+            writer.close()
+    asyncio.run(go())
+
+
+def test_a_peer_that_leaves_its_last_answer_unread_is_dropped():
+    async def large(call):
+        return reply("x" * 20_000_000)
+    table = [Endpoint("/large", large, access="open")]
+
+    async def go():
+        limits = Limits(idle_s=0.1, stalled_s=0.3)
+        async with serving(table, limits) as (port, server, _):
+            _, writer = await asyncio.open_connection("127.0.0.1", port,
+                                                      limit=1)
+            await until(lambda: server.connections)
+            [peer] = server._state.connections
+            # so that the answer is whole, and waits in the buffer
+            peer.transport.set_write_buffer_limits(high=1 << 30)
+            writer.write(request("/large"))
+            await until(lambda: peer._phase == "closed")
+            assert server.connections
             await until(lambda: not server.connections)
             writer.close()
     asyncio.run(go())

@@ -103,8 +103,8 @@ def list_entries(tree: Tree, name: str) -> list[str]:
 def select_channels(tree: Tree, only: Sequence[str]) -> list[str]:
     """The channels to run: those named, else all that are configured.
 
-    Raises ConfigError where a name is unknown, not configured, or where
-    there is nothing to run.
+    None where the gateway is all there is to run. Raises ConfigError where
+    a name is unknown, not configured, or where there is nothing to run.
     """
     names = list_configured(tree)
     for name in only:
@@ -116,7 +116,7 @@ def select_channels(tree: Tree, only: Sequence[str]) -> list[str]:
                               hint=explain_setup(name))
     if only:
         return list(dict.fromkeys(only))
-    if not names:
+    if not names and tree.get("gateway.enabled") is not True:
         raise ConfigError(
             "no channel is configured",
             hint=f"{explain_setup(REGISTRY.names()[0])}, or try it here: "

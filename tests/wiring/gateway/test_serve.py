@@ -116,6 +116,19 @@ def test_one_address_may_serve_both(scene):
     assert not scene.said("channel.error")
 
 
+def test_the_gateway_needs_no_channel(scene):
+    scene.write(bot=False, more=(
+        f"[gateway]\nenabled = true\nport = {scene.port}\n"))
+
+    async def go():
+        async with scene.running():
+            await scene.until(lambda: scene.said("gateway.listening"))
+            assert (await ask(scene.port, "/health"))[0] == 200
+    run(go())
+
+    assert scene.said("stopped")
+
+
 def test_changed_settings_are_taken_over_while_it_runs(scene):
     other = free_port()
 
