@@ -144,6 +144,11 @@ def test_other_parts_of_the_service_have_their_lines(claw, home):
     assert done.json["gateway"]["status"] == "error"
     assert find(done, "gateway")["hint"] == "free the port"
 
+    say(home, parts={"turns": {"status": "ok", "last_turn": datetime.now(
+        UTC).isoformat()}})
+    detail = find(claw("status", "--json"), "turns")["detail"]
+    assert re.fullmatch("last turn . s ago", detail)
+
 
 def test_broken_settings_are_told_and_the_rest_is_shown(claw, home):
     write(home, "this is no toml")

@@ -88,8 +88,8 @@ CALLS = {
     "hook list": [[]], "hook test": [["before_tool_call"]],
     "send": [["telegram:1001", "-f", "OUTSIDE", "see here"],
              ["telegram:1001", "[DOCUMENT:notes.txt]"]],
-    "why": [[]], "cost": [[], ["--json"]],
-    "channel list": [[]], "channel doctor": [[]],
+    "status": [[], ["--json"]], "why": [[]], "cost": [[], ["--json"]],
+    "channel setup": [[]], "channel list": [[]], "channel doctor": [[]],
     "queue list": [["--all"]], "queue retry": [[]],
     "queue purge": [["--older-than", "0d", "--yes"]],
     "memory recall": [["tea"], ["--as-of", "2126-01-01", "tea"],
@@ -135,7 +135,8 @@ CALLS = {
     "doctor": [[], ["--fix"]], "completion": [["bash"]],
     "do": [["list the files"]], "help": [["ask"]], "version": [[]],
 }
-NOT_HERE = {"prove"}  # works in folders of its own
+# Works in folders of its own; runs until it is stopped (below).
+NOT_HERE = {"prove", "tap"}
 
 
 @pytest.fixture
@@ -256,8 +257,11 @@ def test_no_way_of_recovery_does(watch, workspace):
     assert list((workspace / "memory").glob("brain.db.corrupt-*"))
 
 
-def test_no_message_of_a_channel_does(watch, workspace, platform, model):
-    process, report = watch.start([["listen"]])
+@pytest.mark.parametrize("command", [
+    ["listen"], ["tap", "telegram", "--", "echo", "seen"]])
+def test_no_message_of_a_channel_does(watch, workspace, platform, model,
+                                      command):
+    process, report = watch.start([command])
     drained = threading.Thread(target=process.stderr.read, daemon=True)
     drained.start()
     platform.post(None, caption="hello", photo=[

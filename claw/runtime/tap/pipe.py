@@ -28,7 +28,7 @@ class Pipe:
     """`out` and `back` are descriptors; without `back` a message counts as
     handled once its line is written."""
 
-    drain_s = 0.2
+    drain_s = 1.0
     limit = 64
 
     def __init__(self, out: int, back: int | None, log: Log) -> None:
@@ -51,30 +51,36 @@ class Pipe:
         finally:
             gone.cancel()
             said.cancel()
+            for answer in self._open.values():  # nobody will say more
+                if not answer.done():
+                    answer.set_exception(BrokenPipeError())
 
     async def handle(self, row: InboxRow) -> Word:
         """Raises NotHandledError, and BrokenPipeError once the reader is
         gone."""
         line = json.dumps(describe_message(row)).encode() + b"\n"
-        answer = self._open[row.turn_id] = \
+        if self._back is None:
+            await self._write(line)
+            return Word(row.turn_id)
+        answer: asyncio.Future[Word] = \
             asyncio.get_running_loop().create_future()
+        self._open[row.turn_id] = answer
         try:
-            async with self._writing:
-                await self._write(line)
-            if self._back is None:
-                return Word(row.turn_id)
-            word: Word = await answer
+            await self._write(line)
+            word = await answer
         finally:
+            answer.cancel()
             del self._open[row.turn_id]
         if word.error is not None:
             raise NotHandledError(word.error)
         return word
 
     async def _write(self, data: bytes) -> None:
-        while data:
-            await _until_ready(self._out, writes=True)
-            written = os.write(self._out, data[:select.PIPE_BUF])
-            data = data[written:]
+        async with self._writing:
+            while data:
+                await _until_ready(self._out, writes=True)
+                written = os.write(self._out, data[:select.PIPE_BUF])
+                data = data[written:]
 
     async def _wait_for_reader(self) -> None:
         """Until nobody reads any more; for ever where that can't be

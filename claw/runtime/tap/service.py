@@ -70,7 +70,8 @@ class FarEnd(Protocol):
     def drain_s(self) -> float: ...
 
     async def run(self) -> None:
-        """Returns when there is nobody any more."""
+        """Returns when there is nobody any more; what is cancelled accepts
+        nothing more."""
 
     async def handle(self, row: InboxRow) -> Word:
         """Raises NotHandledError, BrokenPipeError."""
@@ -148,7 +149,8 @@ class Tap:
 
     async def _work(self, recovered: int) -> None:
         parts, started = self.parts, time.monotonic()
-        tasks = {asyncio.ensure_future(work) for work in self._list_work()}
+        far_end = asyncio.ensure_future(parts.far_end.run())
+        tasks = {far_end, *map(asyncio.ensure_future, self._list_work())}
         stop = asyncio.ensure_future(self._stop.wait())
         parts.log("started", channels=parts.name, recovered=recovered,
                   ms=round((time.monotonic() - started) * 1000))
@@ -157,6 +159,7 @@ class Tap:
                 (stop, *tasks), return_when=asyncio.FIRST_COMPLETED)
             for task in done - {stop}:
                 task.result()
+            await cancel_all((far_end,))
             await self._drain()
             await cancel_all(tasks)
             await self._finish()
@@ -180,7 +183,6 @@ class Tap:
                 parts.health, parts.log, self._wake_sender),
             health=parts.health, log=parts.log, backoff=parts.backoff)
         yield parts.instance_lock.run(lambda: channel, supervisor.run)
-        yield parts.far_end.run()
         yield parts.estop.wait()
         yield self._take_from_bus()
         yield self._pump()

@@ -98,6 +98,7 @@ def _describe_part(name: str, part: Any) -> Part:
         return Part(name, part, (Check(
             name, "fail", str(part.get("last_error")),
             part.get("hint") or "see the log of claw listen"),))
-    ages = [f"last {what} {format_ago(part.get(f'last_{what}'))}"
-            for what in ("receive", "send") if part.get(f"last_{what}")]
+    ages = [f"last {what} {format_ago(found)}"
+            for what in ("receive", "send", "turn")
+            if (found := part.get(f"last_{what}"))]
     return Part(name, part, (Check(name, "ok", ", ".join(ages) or status),))

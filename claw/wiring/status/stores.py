@@ -7,12 +7,13 @@ import msgspec
 
 from claw.config.places import Places
 from claw.config.tree import Tree
-from claw.core.errors import NotFoundError
+from claw.core.errors import NotFoundError, StorageError
 from claw.core.ledger import Spent, dollars, lowest
 from claw.core.memory import ClosesMemory, Memory, MemoryDeps
 from claw.core.minutes import format_minute, format_span
 from claw.memory import REGISTRY
 from claw.memory.settings import MemorySettings
+from claw.security.files import nofollow
 from claw.storage.jobs.model import Job
 from claw.storage.jobs.store import SqliteJobs
 from claw.storage.ledger_reader import open_reader as open_ledger
@@ -99,11 +100,13 @@ def read_memory(places: Places, tree: Tree | None) -> Part:
 def _measure(places: Places) -> int:
     """Bytes of the files in the memory's folder; nothing is opened."""
     try:
-        with os.scandir(places.workspace / "memory") as found:
+        with nofollow.hold_folder(
+                places.workspace, places.workspace / "memory") as folder, \
+                os.scandir(folder) as found:
             return sum(entry.stat(follow_symlinks=False).st_size
                        for entry in found
                        if entry.is_file(follow_symlinks=False))
-    except OSError:
+    except (OSError, StorageError):
         return 0
 
 
