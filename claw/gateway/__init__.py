@@ -11,6 +11,7 @@ guard.py       Host, Origin, and whose address it is
 limits.py      sliding windows
 idempotency.py answers that a repeated request gets again
 keys.py        bearer keys and pairing codes, kept as hashes
+page/          what its owner sees in a browser
 pairing.py     POST /pair
 webhooks.py    what platforms post to channels
 health.py      GET /health
