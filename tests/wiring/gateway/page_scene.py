@@ -1,6 +1,5 @@
 """A gateway with the page, over a real socket, and a browser's calls."""
 
-import json
 from contextlib import AsyncExitStack, asynccontextmanager
 
 import httpx
@@ -60,7 +59,3 @@ async def signed_in(home, **settings):
 def write_config(home, text):
     home.mkdir(parents=True, exist_ok=True)
     (home / "config.toml").write_text(text)
-
-
-def read_lines(text):
-    return [json.loads(line) for line in text.splitlines()]

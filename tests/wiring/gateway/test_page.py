@@ -9,9 +9,12 @@ from importlib.resources import files
 
 import pytest
 
+from claw.config.places import locate
+from claw.config.tree import load
 from claw.gateway.page.words import list_words
 from claw.storage.ledger_tables import TABLES, VERSION, local_day
 from claw.storage.sqlite import connect, make_tables
+from claw.wiring.memory import open_backend
 from tests.wiring.gateway.page_scene import (
     PAGE,
     serving,
@@ -270,16 +273,20 @@ def test_the_status_is_that_of_the_terminal(tmp_path):
 
 
 def test_no_secret_of_the_settings_reaches_the_page(tmp_path):
+    secret = "12345678:AAcanary-canary-canary"
     write_config(tmp_path, "[channels_config.telegram]\n"
-                           "bot_token = '12345678:AAcanary-canary-canary'\n"
-                           "[channels_config.nosuch]\n"
-                           "x = '12345678:AAcanary-canary-canary'\n")
+                           f"bot_token = '{secret}'\n")
+    with open_backend(load(locate(str(tmp_path)))) as memory:
+        memory.store("token", f"The token is {secret}, keep it")
 
     async def act(browser):
         return [(await browser.get(f"/page/api/{name}")).text
                 for name in QUESTIONS]
 
-    assert "AAcanary" not in "".join(run(signed_in, tmp_path, act))
+    shown = "".join(run(signed_in, tmp_path, act))
+
+    assert "The token is " in shown
+    assert "AAcanary" not in shown
 
 
 def test_spending_is_by_day_and_model(tmp_path):

@@ -198,8 +198,10 @@ def test_a_secret_of_the_settings_is_not_shown(tmp_path):
         await say(browser, "what is the key?")
         return await follow(browser, ("answer",))
 
-    events, _ = run(tmp_path, act, Reply("It is sk-canary-1, I think."))
+    events, _ = run(tmp_path, act, tool_call("file_read", path="sk-canary-1"),
+                    Reply("It is sk-canary-1, I think."))
 
+    assert "tool_start" in kinds(events)
     assert "canary" not in json.dumps(events)
 
 
