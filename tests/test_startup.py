@@ -53,7 +53,6 @@ LATE = {
     },
     "claw.channels.email.channel": {
         "asyncio",
-        "importlib.util",
         "claw.channels.email.diagnose",
         "claw.channels.email.intake",
         "claw.channels.email.listener",
@@ -63,6 +62,7 @@ LATE = {
         "claw.channels.email.smtp",
         "claw.channels.email.threads",
         "claw.channels.outfiles",
+        "importlib.util",
     },
     "claw.channels.email.mailbox": {
         "imapclient",
@@ -187,10 +187,10 @@ LATE = {
         "claw.agent.structured.short_form",
     },
     "claw.cli.commands.ask.show": {
-        "claw.cli.chat.jsonl",
         "claw.cli.commands.memory.common",
         "claw.cli.terminal.approval",
         "claw.providers.offline",
+        "claw.wiring.chat_events",
     },
     "claw.cli.commands.listen": {
         "claw.runtime.process.watchdog",
@@ -227,7 +227,6 @@ LATE = {
     },
     "claw.cli.commands.mcp.serve": {"claw.wiring.tools.mcp_serve"},
     "claw.cli.commands.queue.change": {"claw.storage.queue.sqlite"},
-    "claw.cli.commands.queue.list": {"claw.wiring.channels.names"},
     "claw.cli.commands.tap": {
         "claw.runtime.tap.pipe",
         "claw.runtime.tap.program",
@@ -386,6 +385,7 @@ LATE = {
         "claw.providers.resilience.cache",
         "claw.storage.response_cache",
     },
+    "claw.wiring.status.waiting": {"claw.wiring.channels.names"},
     "claw.wiring.templates.files": {
         "claw.config.store",
         "claw.security.files",

@@ -190,6 +190,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
                       "take them back.", _AT + "gateway.token:token"),
     "gateway pair": ("Print a code for which one device gets a key.",
                      _AT + "gateway.token:pair"),
+    "gateway link": ("Print a link that signs one browser in to the page.",
+                     _AT + "gateway.link:link"),
     "config show": ("Show every setting in force.",
                     _AT + "config.show:show"),
     "config get": ("Print one setting, its default where it is not set.",

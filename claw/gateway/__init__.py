@@ -13,6 +13,7 @@ idempotency.py answers that a repeated request gets again
 events.py      what happens, as a stream
 openai/        OpenAI's API
 keys.py        bearer keys and pairing codes, kept as hashes
+page/          what its owner sees in a browser
 pairing.py     POST /pair
 webhooks.py    what platforms post to channels
 health.py      GET /health

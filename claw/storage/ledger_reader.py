@@ -65,6 +65,18 @@ class LedgerReader(Reader):
                 (rfc3339(self._now() - OPEN_S), since, until)).fetchall()
         return {row[0]: total(row[1:]) for row in rows}
 
+    def days_by_model(self, since: str, until: str
+                      ) -> list[tuple[str, str, Total]]:
+        """Day, model and what its calls were, in order."""
+        with translated(self._path):
+            rows = self._connection.execute(
+                "SELECT day, model, "
+                + ", ".join(f"SUM({name})" for name in COUNTED)
+                + f" FROM ({_EVERY}) WHERE day BETWEEN ? AND ? GROUP BY 1, 2"
+                " HAVING SUM(calls) > 0 ORDER BY 1, 2",
+                (rfc3339(self._now() - OPEN_S), since, until)).fetchall()
+        return [(day, model, total(rest)) for day, model, *rest in rows]
+
     def turns(self, since: str, until: str) -> dict[str, Total]:
         """Calls by turn, the latest first; "" are those outside of
         one."""

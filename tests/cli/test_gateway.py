@@ -80,3 +80,16 @@ def test_the_check_of_listen_knows_what_would_let_anybody_in(claw, home):
     done = claw("listen", "--check")
     assert done.code == 3
     assert "allow_public_bind" in done.out + done.err
+
+
+def test_a_link_signs_one_browser_in_as_the_owner(claw, home):
+    told = claw("gateway", "link", "--json").json
+    claw("config", "set", "gateway.path_prefix", "/claw")
+    claw("config", "set", "gateway.public_url", "https://claw.example.org/")
+    done = claw("gateway", "link")
+
+    assert re.fullmatch(r"https://claw\.example\.org/claw/#code="
+                        r"[0-9A-Z]{4}-[0-9A-Z]{4}\n", done.out)
+    assert told["url"].startswith("http://127.0.0.1:42617/#code=")
+    assert told["expires_in_s"] == 3600
+    assert "good once" in done.err

@@ -4,7 +4,8 @@
 #     install.sh [VENV]   VENV holds claw; without it there is no models/
 #   node_modules/   aimock, telegram-test-api and the MCP reference servers
 #                   "everything" and "filesystem" (needs node and npm)
-#                   Also the clients @mattermost/client and ws
+#                   Also the clients @mattermost/client and ws, and
+#                   axe-core, which judges the page of the gateway
 #   mattermost/     mattermostautodriver (needs pip)
 #   python/         xllamacpp, gguf, and PostgreSQL with pgvector as
 #                   pgserver (needs pip)
@@ -45,6 +46,8 @@ if command -v npm >/dev/null 2>&1; then
     npm install --prefix "$dir" --no-audit --no-fund --silent \
         @mattermost/client@11.9.0 ws@8 ||
         echo "install.sh: @mattermost/client could not be installed" >&2
+    npm install --prefix "$dir" --no-audit --no-fund --silent axe-core@4 ||
+        echo "install.sh: axe-core could not be installed" >&2
     npm install --prefix "$dir" --no-audit --no-fund --silent \
         @modelcontextprotocol/server-everything \
         @modelcontextprotocol/server-filesystem ||

@@ -25,62 +25,12 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from claw.agent.rounds.events import (
-    CallRefused,
-    Event,
-    Notice,
-    RoundDiscarded,
-    TextDelta,
-    ToolFinished,
-    ToolStarted,
-)
-from claw.cli.show.output import Output, error_json, hold_back
+from claw.cli.show.output import Output, error_json
 from claw.core.errors import ClawError, UsageError
 from claw.wiring.chat import ChatSession
+from claw.wiring.chat_events import EventLines
 
 MAX_LINE_BYTES = 8 << 20
-
-
-def event_json(event: Event) -> dict[str, Any] | None:
-    """An event as its line, None for one that has none."""
-    if isinstance(event, TextDelta):
-        return {"type": "text", "delta": event.text} if event.text else None
-    if isinstance(event, RoundDiscarded):
-        return {"type": "discard"}
-    if isinstance(event, ToolStarted):
-        return {"type": "tool_start", "name": event.name,
-                "arguments": dict(event.arguments)}
-    if isinstance(event, ToolFinished):
-        return {"type": "tool_end", "name": event.name,
-                "success": event.success, "output": event.output}
-    if isinstance(event, CallRefused):
-        return {"type": "refused", **event.refusal.to_json()}
-    return ({"type": "notice", "text": event.text} if isinstance(event, Notice)
-            else None)
-
-
-class EventLines:
-    """Events as lines. Text that may begin a secret waits for more."""
-
-    def __init__(self, out: Output, say: Callable[[dict[str, Any]], None]
-                 ) -> None:
-        self._held = hold_back(out.redactor)
-        self._say = say
-
-    def take(self, event: Event) -> None:
-        if isinstance(event, TextDelta):
-            self._write(TextDelta(self._held.feed(event.text)))
-        else:
-            self.end()
-            self._write(event)
-
-    def end(self) -> None:
-        """Say what waits: nothing more comes."""
-        self._write(TextDelta(self._held.end()))
-
-    def _write(self, event: Event) -> None:
-        if (line := event_json(event)) is not None:
-            self._say(line)
 
 
 def parse_request(line: bytes) -> dict[str, Any]:
@@ -139,7 +89,8 @@ class Partner:
             return
         started = time.monotonic()
         self._cancel = asyncio.Event()
-        lines = EventLines(self._out, lambda line: self._say(number, line))
+        lines = EventLines(self._out.redactor,
+                           lambda line: self._say(number, line))
         try:
             result = await self._chat.say(message, lines.take, live_text=True,
                                           cancel=self._cancel)

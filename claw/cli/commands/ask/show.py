@@ -27,7 +27,7 @@ from claw.wiring.ask.answer import answer
 from claw.wiring.ask.question import Question, Watch
 
 if TYPE_CHECKING:
-    from claw.cli.chat.jsonl import EventLines
+    from claw.wiring.chat_events import EventLines
 
 
 class TextSoFar:
@@ -109,8 +109,8 @@ def _open_lines(run: Invocation) -> "EventLines | None":
     """Events go out as lines under --jsonl."""
     if not run.jsonl or run.json:
         return None
-    from claw.cli.chat.jsonl import EventLines
-    return EventLines(run.out, run.out.document)
+    from claw.wiring.chat_events import EventLines
+    return EventLines(run.out.redactor, run.out.document)
 
 
 def _format_usage(usage: dict[str, int | None], cost: float | None) -> str:

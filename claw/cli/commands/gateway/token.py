@@ -70,19 +70,27 @@ def pair(context: typer.Context,
     once, for an hour (gateway.pairing_dashboard.code_ttl_secs).
     """
     run = Invocation.of(context)
+    settings, shown = make_code(run, name, _clean(sees))
+    run.print_result({"code": shown, "expires_in_s":
+                      settings.pairing_dashboard.code_ttl_secs}, shown)
+    run.out.note(f"curl -X POST -H 'X-Pairing-Code: {shown}' "
+                 f"{format_address(settings)}/pair")
+
+
+def make_code(run: Invocation, name: str | None, sees: str | None
+              ) -> tuple[GatewaySettings, str]:
+    """A new pairing code as it is typed, and the settings of its
+    gateway."""
     settings = run.settings.decode("gateway", GatewaySettings)
     codes = settings.pairing_dashboard
     keys = open_keys(run.settings)
     try:
         code = keys.add_code(codes.code_length, codes.code_ttl_secs,
-                             codes.max_pending_codes, name, _clean(sees))
+                             codes.max_pending_codes, name, sees)
     finally:
         keys.close()
-    shown = "-".join(code[at:at + 4] for at in range(0, len(code), 4))
-    run.print_result({"code": shown, "expires_in_s": codes.code_ttl_secs},
-                     shown)
-    run.out.note(f"curl -X POST -H 'X-Pairing-Code: {shown}' "
-                 f"{_address(settings)}/pair")
+    return settings, "-".join(code[at:at + 4]
+                              for at in range(0, len(code), 4))
 
 
 def _make(run: Invocation, action: str, name: str, sees: str | None
@@ -138,7 +146,8 @@ def _clean(sees: str | None) -> str | None:
     return sees
 
 
-def _address(settings: GatewaySettings) -> str:
+def format_address(settings: GatewaySettings) -> str:
+    """Where the gateway is reached, without a slash at the end."""
     return (settings.public_url or
             f"http://{settings.host}:{settings.port}").rstrip("/") + (
                 settings.path_prefix or "")

@@ -2,18 +2,13 @@
 
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
-from typing import Annotated, Any
+from collections.abc import Callable, Sequence
+from typing import Annotated
 
 import typer
 
 from claw.agent.memory.conflicts.pairs import Pair, find_pairs
-from claw.agent.memory.conflicts.settled import (
-    Ids,
-    read_settled,
-    write_settled,
-)
+from claw.agent.memory.conflicts.settled import Ids, read_settled
 from claw.cli.commands.memory.common import (
     CategoryOption,
     SessionOption,
@@ -41,12 +36,15 @@ from claw.core.memory import (
     KeepsVersions,
     Memory,
     MemoryEntry,
-    PagesMemories,
-    RestoresMemories,
+)
+from claw.wiring.memory.conflicts import (
+    find_forgotten,
+    let_stand,
+    pair_json,
+    read_newest,
 )
 
 _KEYS = "1 keep the first, 2 keep the second, b both stand, s skip, q quit"
-_PAGE = 5_000
 _LEAVE = ("q", "\x04", "\x1b")
 
 
@@ -83,12 +81,12 @@ def conflicts(
         total = require_keeping(memory).count()
         filters = Filters(clean_category(category_name), session)
         found = find_pairs(show_progress(
-            _read(memory, rows, filters), "reading memories",
+            read_newest(memory, rows, filters), "reading memories",
             total=min(rows, total)))
         settled = read_settled(run.places.workspace)
         if by_model:
             from claw.cli.commands.memory.model_pairs import ROWS, judge
-            found = judge(run, memory, [*_read(memory, ROWS, filters)],
+            found = judge(run, memory, [*read_newest(memory, ROWS, filters)],
                           found, settled, provider, model, max_cost)
     left = [pair for pair in found if pair.ids not in settled]
     if left and _asks(run):
@@ -113,20 +111,7 @@ def _say_rest(run: Invocation, rows: int, total: int, *, has_found: bool,
 def _find(run: Invocation, rows: int, filters: Filters) -> list[Pair]:
     """What contradicts each other now, by rule."""
     with open_memory(run) as memory:
-        return find_pairs(_read(memory, rows, filters))
-
-
-def _read(memory: Memory, rows: int, filters: Filters
-          ) -> Iterator[MemoryEntry]:
-    """The newest memories, a page at a time."""
-    if not isinstance(memory, PagesMemories):
-        yield from memory.list(filters.category, filters.session_id)[:rows]
-        return
-    for offset in range(0, rows, _PAGE):
-        found, _ = memory.page(filters, min(_PAGE, rows - offset), offset)
-        yield from found
-        if len(found) < _PAGE:
-            return
+        return find_pairs(read_newest(memory, rows, filters))
 
 
 def _asks(run: Invocation) -> bool:
@@ -136,7 +121,7 @@ def _asks(run: Invocation) -> bool:
 
 
 def _show(run: Invocation, pairs: Sequence[Pair]) -> None:
-    if run.print_json_rows("conflicts", map(_to_json, pairs)):
+    if run.print_json_rows("conflicts", map(pair_json, pairs)):
         return
     for number, pair in enumerate(pairs):
         run.out.result("\n".join([*([""] if number else []),
@@ -144,12 +129,6 @@ def _show(run: Invocation, pairs: Sequence[Pair]) -> None:
     if pairs:
         run.out.note("on a terminal each pair is settled by a key; claw "
                      "memory forget KEY removes one anywhere")
-
-
-def _to_json(pair: Pair) -> dict[str, Any]:
-    return {"why": pair.why,
-            "first": {**pair.newer.to_json(), "says": pair.newer_says},
-            "second": {**pair.older.to_json(), "says": pair.older_says}}
 
 
 def _describe(pair: Pair) -> list[str]:
@@ -195,7 +174,7 @@ def _ask_each(run: Invocation, pairs: list[Pair], left: list[Pair],
     for. Adds what is not settled to `left` and the keys that were dropped
     to `gone`; whether the person has had enough."""
     with open_memory(run, readonly=False) as memory:
-        forgotten = _find_forgotten(memory, run.places.workspace)
+        forgotten = find_forgotten(memory, run.places.workspace)
         for number, pair in enumerate(pairs):
             if not gone.isdisjoint((pair.newer.key, pair.older.key)):
                 continue  # what it held against is settled
@@ -263,18 +242,5 @@ def _drop(run: Invocation, memory: Memory, kept: MemoryEntry,
 
 
 def _let_stand(run: Invocation, pair: Pair, forgotten: Ids) -> None:
-    workspace = run.places.workspace
-    write_settled(workspace, [
-        *(ids for ids in read_settled(workspace)
-          if ids.isdisjoint(forgotten) and ids != pair.ids), pair.ids])
+    let_stand(run.places.workspace, pair.ids, forgotten)
     run.out.note("both stand, and are not shown again")
-
-
-def _find_forgotten(memory: Memory, workspace: Path) -> Ids:
-    """Of the memories that were let stand, those that are gone."""
-    known = {one for ids in read_settled(workspace) for one in ids}
-    if not known:
-        return frozenset()
-    entries = memory.entries() if isinstance(memory, RestoresMemories) \
-        else memory.list()
-    return frozenset(known.difference(entry.id for entry in entries))

@@ -7,12 +7,12 @@ from typing import Annotated, Any, TypeVar
 
 import typer
 
-from claw.cli.commands.queue.list import OPEN_OUT, explain_outbox
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
 from claw.core.errors import NotFoundError, UsageError
 from claw.storage.queue.model import OutboxRow
 from claw.wiring.channels.names import list_gone
+from claw.wiring.status.waiting import OPEN_OUT, explain_outbox
 from claw.wiring.workspace.place_names import queue_path
 
 T = TypeVar("T")
