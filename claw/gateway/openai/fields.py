@@ -11,6 +11,8 @@ from claw.gateway.openai.errors import BadRequest
 _NAMES = {str: "a string", bool: "true or false", int: "an integer",
           float: "a number", list: "a list", dict: "an object"}
 
+MOST_OBJECTS = 10_000  # of one list
+
 
 class Fields:
     """An object of a request. `path` names it in errors ("messages[2]")."""
@@ -35,7 +37,7 @@ class Fields:
         value = self.any(key)
         if value is None:
             return None
-        if kind is float and type(value) is int:
+        if kind is float and type(value) is int and abs(value) < 2**53:
             value = float(value)
         if type(value) is not kind:
             raise BadRequest(f"{self.name(key)} must be {_NAMES[kind]}",
@@ -64,8 +66,12 @@ class Fields:
 
     def objects(self, key: str) -> list["Fields"]:
         """The objects of a list; [] where there is none."""
+        found = self.get(key, list) or ()
+        if len(found) > MOST_OBJECTS:
+            raise BadRequest(f"{self.name(key)} holds more than "
+                             f"{MOST_OBJECTS}", self.name(key))
         return [Fields(one, f"{self.name(key)}[{number}]")
-                for number, one in enumerate(self.get(key, list) or ())]
+                for number, one in enumerate(found)]
 
     def refuse(self, usual: Mapping[str, Any], why: str) -> None:
         """Raise BadRequest for keys that have another value than this."""

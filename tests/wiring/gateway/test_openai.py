@@ -10,6 +10,7 @@ import time
 from contextlib import closing
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+import httpx
 import openai
 import pytest
 from openai import OpenAI
@@ -466,3 +467,35 @@ def test_without_an_embedder_nothing_is_embedded(api):
     with FakeOpenAI(["no"]) as server, api(server) as served, \
             pytest.raises(openai.NotFoundError, match="embedder"):
         client(served).embeddings.create(model="e", input="one")
+
+
+def post(served, body, key="nobody", path="/chat/completions"):
+    return httpx.post(served.url + path, content=body, timeout=20, headers={
+        "Authorization": f"Bearer {served.keys[key]}"})
+
+
+ASK = '{"model":"fast","messages":[{"role":"user","content":"a"}],%s}'
+
+
+@pytest.mark.parametrize("said", [
+    '"temperature":1' + "0" * 400, '"top_p":-1' + "0" * 400,
+    '"top_p":NaN', '"frequency_penalty":1e999', '"logit_bias":{"5":1e999}',
+    '"foo":[Infinity]'])
+def test_numbers_that_are_none_are_a_400(api, said):
+    with FakeOpenAI() as server, api(server) as served:
+        assert post(served, ASK % said).status_code == 400
+        assert server.chats == []
+
+
+@pytest.mark.parametrize(("body", "status"), [
+    ('{"model":"fast","messages":[' + "{}," * 10_000_000 + "{}]}", 413),
+    ('{"model":"fast","messages":[' + "{}," * 200_000 + "{}]}", 400),
+    ('{"model":"fast","input":[' + "0," * 15_000_000 + "0]}", 413)],
+    ids=["objects", "messages", "numbers"])
+def test_millions_of_values_do_not_hold_the_loop_up(api, body, status):
+    with FakeOpenAI() as server, api(server) as served:
+        began = time.monotonic()
+        found = post(served, body)
+
+        assert found.status_code == status
+        assert time.monotonic() - began < 5
