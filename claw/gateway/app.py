@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 from starlette.routing import Match, Route
 
 from claw.core.errors import (
@@ -209,7 +209,9 @@ class App:
                                "'[\"NAME\"]', or gateway.public_url")
         if self._hosts.refuses_origin(headers):
             raise Refused(403, "another page made this call")
-        talk.is_local = is_direct(talk.address, headers)
+        # nginx as it comes says nothing of who calls, and HTTP/1.0.
+        talk.is_local = talk.scope["http_version"] != "1.0" \
+            and is_direct(talk.address, headers)
         for identify in self.identify:
             talk.key = talk.key or identify(talk.request)
 
@@ -217,7 +219,8 @@ class App:
         """Count the call, and refuse it for want of a key."""
         window = self._windows[endpoint.window]
         talk.counted = (f"key:{talk.key.id}" if talk.key
-                        else find_network(talk.peer))
+                        else ("local:" if talk.is_local else "")
+                        + find_network(talk.peer))
         wait_s = window.take(talk.counted)
         if wait_s is not None:
             seconds = max(1, round(wait_s + 0.5))
@@ -251,7 +254,9 @@ class App:
                          ) -> Response:
         body = await talk.request.body()
         fingerprint = hashlib.sha256(body).hexdigest()
-        name = f"{talk.counted} {endpoint.path} {key}"
+        scope = talk.scope
+        name = f"{talk.counted} {scope['method']} {scope['path']}?" \
+            f"{scope['query_string'].decode('latin-1')} {key}"
         found = self._answers.begin(name, fingerprint)
         if found == "running":
             raise Refused(409, "the call with this Idempotency-Key is still "
@@ -267,7 +272,7 @@ class App:
         kept = None
         try:
             response = await self._make(talk, endpoint)
-            if type(response).__name__ != "StreamingResponse" \
+            if not isinstance(response, StreamingResponse) \
                     and 200 <= response.status_code < 300 \
                     and len(response.body) <= _KEPT_BYTES:
                 kept = Kept(fingerprint, response.status_code,

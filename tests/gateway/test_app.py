@@ -243,6 +243,8 @@ def test_of_two_hosts_none_counts():
     ("localhost", [("Origin", "null")], 403),
     ("localhost", [("Origin", "")], 403),
     ("localhost", [("Origin", "file://localhost")], 403),
+    ("localhost", [("Origin", "http://[::1")], 403),
+    ("localhost", [("Origin", "http://localhost@evil.example")], 403),
     ("localhost", [("Sec-Fetch-Site", "cross-site")], 403),
     ("localhost", [("Sec-Fetch-Site", "cross-site"),
                    ("Sec-Fetch-Mode", "navigate")], 200),
@@ -292,6 +294,14 @@ def test_behind_a_proxy_nobody_is_this_machine(headers, host):
     assert status == 401
 
 
+def test_a_proxy_that_says_nothing_is_not_this_machine():
+    """nginx as it comes: HTTP/1.0, Host: 127.0.0.1:PORT, no address."""
+    raw = request("/local", host="127.0.0.1:42617")
+    [(status, _, _)] = ask(raw.replace(b"HTTP/1.1", b"HTTP/1.0"))
+
+    assert status == 401
+
+
 def test_without_pairing_programs_of_this_machine_need_no_key():
     near, far = ask(
         request("/key"),
@@ -312,6 +322,9 @@ def test_without_pairing_programs_of_this_machine_need_no_key():
     (True, [("X-Forwarded-For", "192.0.2.1:99")], "192.0.2.1"),
     (True, [("X-Forwarded-For", "nobody"), ("X-Real-IP", "192.0.2.2")],
      "192.0.2.2"),
+    (True, [("X-Forwarded-For", "10.9.8.7"),
+            ("X-Forwarded-For", "192.0.2.1")], "192.0.2.1"),
+    (True, [("X-Forwarded-For", "::ffff:192.0.2.1")], "192.0.2.1"),
     (True, [], "127.0.0.1"),
 ])
 def test_the_proxys_word_counts_where_it_is_trusted(
@@ -363,6 +376,13 @@ def test_calls_of_one_address_are_counted():
     assert [status for status, _, _ in mine] == [200, 200, 429]
     assert 50 < int(mine[2][1]["retry-after"]) <= 61
     assert (other[0], keyed[0]) == (200, 200)
+
+
+def test_strangers_behind_a_proxy_use_up_nothing_of_this_machines():
+    far = request(headers=[("X-Forwarded-For", "192.0.2.1")])
+    answers = ask(far, far, request(), rate_limit_per_minute=1)
+
+    assert [status for status, _, _ in answers] == [200, 429, 200]
 
 
 def test_calls_of_one_key_are_counted_wherever_they_come_from():
@@ -512,6 +532,25 @@ def test_a_key_belongs_to_one_body():
     first, other = ask(once(), once(body=b"[]"), table=table)
 
     assert (first[0], other[0]) == (200, 422)
+
+
+def test_a_key_belongs_to_one_path():
+    async def make(call):
+        return reply({"path": call.request.url.path,
+                      "query": call.request.url.query})
+
+    table = [Endpoint("/do/{name}", make, methods=("POST", "PUT"),
+                      keeps_answers=True)]
+    answers = ask(*[request(
+        path, method=method, token=TOKEN, headers=[("Idempotency-Key", "k")])
+        for path, method in (("/do/a", "POST"), ("/do/b", "POST"),
+                             ("/do/a?x", "POST"), ("/do/a", "PUT"))],
+        table=table)
+
+    assert [(body["path"], body["query"]) for _, _, body in answers[:3]] == [
+        ("/do/a", ""), ("/do/b", ""), ("/do/a", "x")]
+    assert all("idempotent-replayed" not in headers
+               for _, headers, _ in answers)
 
 
 def test_the_second_of_two_calls_at_once_is_told_to_wait():
