@@ -381,6 +381,24 @@ def test_tools_of_the_client_are_not_for_the_agent(api):
 
 # -- what it costs
 
+def test_one_key_does_not_take_all_turns(api, monkeypatch):
+    monkeypatch.setattr("claw.wiring.gateway.agent_turn.MOST_OF_ONE", 1)
+    with FakeOpenAI([slow("late", 1), "at once", "again"]) as server, \
+            api(server) as served:
+        first = threading.Thread(target=ask, args=(served,), kwargs={
+            "model": "claw", "key": "nobody"})
+        first.start()
+        while not server.chats:
+            time.sleep(0.01)
+        with pytest.raises(openai.RateLimitError):
+            ask(served, model="claw", key="nobody")
+        found = ask(served, model="claw")
+        first.join()
+
+        assert found.choices[0].message.content == "at once"
+        assert ask(served, model="claw", key="nobody")
+
+
 def test_the_ledger_knows_which_key_called(api):
     with FakeOpenAI(["yes"]) as server, api(server) as served:
         ask(served)
