@@ -224,8 +224,11 @@ class App:
         wait_s = window.take(talk.counted)
         if wait_s is not None:
             seconds = max(1, round(wait_s + 0.5))
-            raise Refused(429, "too many calls",
-                          {"Retry-After": str(seconds)})
+            talk.too_many = Refused(429, "too many calls",
+                                    {"Retry-After": str(seconds)})
+            # Who signs is let in among forgers behind the same proxy.
+            if endpoint.access != "signed":
+                raise talk.too_many
         shown = "authorization" in talk.request.headers
         if endpoint.access in ("open", "signed") or talk.key is not None:
             return
@@ -242,11 +245,15 @@ class App:
     async def _answer(self, talk: "_Talk", endpoint: Endpoint) -> Response:
         talk.bound_body(endpoint.body_bytes)
         key = _read_idempotency_key(talk) if endpoint.keeps_answers else None
-        if key is None:
-            response = await self._make(talk, endpoint)
-        else:
-            response = await self._make_once(talk, endpoint, key)
-        if endpoint.access == "signed" and response.status_code < 300:
+        try:
+            if key is None:
+                response = await self._make(talk, endpoint)
+            else:
+                response = await self._make_once(talk, endpoint, key)
+        except Refused as refused:
+            raise talk.too_many or refused from None
+        if endpoint.access == "signed" and not talk.too_many \
+                and response.status_code < 300:
             self._windows[endpoint.window].give_back(talk.counted)
         return response
 
@@ -307,6 +314,7 @@ class _Talk:
         self.key: Key | None = None
         self.is_local = False
         self.counted = ""
+        self.too_many: Refused | None = None
         self.status = 0
         self.sent = 0
         self._most: int | None = None

@@ -412,6 +412,21 @@ def test_webhooks_that_are_refused_count():
     assert [status for status, _, _ in answers] == [401, 401, 429]
 
 
+def test_forgers_behind_a_proxy_do_not_lock_the_platform_out():
+    async def verify(call):
+        if await call.request.body() != b"signed":
+            raise Refused(401, "not signed")
+        return reply({})
+    table = [Endpoint("/signed", verify, methods=("POST",), access="signed",
+                      window="webhook")]
+    forged, real = (request("/signed", method="POST", body=body)
+                    for body in (b"forged", b"signed"))
+    answers = ask(forged, forged, real, forged, real, table=table,
+                  webhook_rate_limit_per_minute=1)
+
+    assert [status for status, _, _ in answers] == [401, 429, 200, 429, 200]
+
+
 def test_an_answer_that_takes_too_long_is_given_up():
     assert ask(request("/slow"))[0][0] == 504
 
