@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 from starlette.routing import Match, Route
 
 from claw.core.errors import (
@@ -209,8 +209,10 @@ class App:
                                "'[\"NAME\"]', or gateway.public_url")
         if self._hosts.refuses_origin(headers):
             raise Refused(403, "another page made this call")
-        # Where a proxy stands before us it may call as a program here does.
+        # A proxy before us may call as a program here does; nginx as it comes
+        # says nothing of who calls, and speaks HTTP/1.0.
         talk.is_local = not self.settings.public_url \
+            and talk.scope["http_version"] != "1.0" \
             and is_direct(talk.address, headers)
         for identify in self.identify:
             talk.key = talk.key or identify(talk.request)
@@ -219,12 +221,16 @@ class App:
         """Count the call, and refuse it for want of a key."""
         window = self._windows[endpoint.window]
         talk.counted = (f"key:{talk.key.id}" if talk.key
-                        else find_network(talk.peer))
+                        else ("local:" if talk.is_local else "")
+                        + find_network(talk.peer))
         wait_s = window.take(talk.counted)
         if wait_s is not None:
             seconds = max(1, round(wait_s + 0.5))
-            raise Refused(429, "too many calls",
-                          {"Retry-After": str(seconds)})
+            talk.too_many = Refused(429, "too many calls",
+                                    {"Retry-After": str(seconds)})
+            # Who signs is let in among forgers behind the same proxy.
+            if endpoint.access != "signed":
+                raise talk.too_many
         shown = "authorization" in talk.request.headers
         if endpoint.access in ("open", "signed") or talk.key is not None:
             return
@@ -241,11 +247,15 @@ class App:
     async def _answer(self, talk: "_Talk", endpoint: Endpoint) -> Response:
         talk.bound_body(endpoint.body_bytes)
         key = _read_idempotency_key(talk) if endpoint.keeps_answers else None
-        if key is None:
-            response = await self._make(talk, endpoint)
-        else:
-            response = await self._make_once(talk, endpoint, key)
-        if endpoint.access == "signed" and response.status_code < 300:
+        try:
+            if key is None:
+                response = await self._make(talk, endpoint)
+            else:
+                response = await self._make_once(talk, endpoint, key)
+        except Refused as refused:
+            raise talk.too_many or refused from None
+        if endpoint.access == "signed" and not talk.too_many \
+                and response.status_code < 300:
             self._windows[endpoint.window].give_back(talk.counted)
         return response
 
@@ -253,7 +263,9 @@ class App:
                          ) -> Response:
         body = await talk.request.body()
         fingerprint = hashlib.sha256(body).hexdigest()
-        name = f"{talk.counted} {endpoint.path} {key}"
+        scope = talk.scope
+        name = f"{talk.counted} {scope['method']} {scope['path']}?" \
+            f"{scope['query_string'].decode('latin-1')} {key}"
         found = self._answers.begin(name, fingerprint)
         if found == "running":
             raise Refused(409, "the call with this Idempotency-Key is still "
@@ -269,7 +281,7 @@ class App:
         kept = None
         try:
             response = await self._make(talk, endpoint)
-            if type(response).__name__ != "StreamingResponse" \
+            if not isinstance(response, StreamingResponse) \
                     and 200 <= response.status_code < 300 \
                     and len(response.body) <= _KEPT_BYTES:
                 kept = Kept(fingerprint, response.status_code,
@@ -304,6 +316,7 @@ class _Talk:
         self.key: Key | None = None
         self.is_local = False
         self.counted = ""
+        self.too_many: Refused | None = None
         self.status = 0
         self.sent = 0
         self._most: int | None = None

@@ -15,6 +15,7 @@ streaming. It raises `Refused` (or a ClawError) for what is not to be had.
 
 import asyncio
 import json
+import math
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Literal, TypeAlias
 
@@ -32,6 +33,9 @@ __all__ = ["Access", "Call", "Endpoint", "Handler", "Key", "Refused",
 # what came (a platform's webhook: its Host and Origin say nothing).
 Access: TypeAlias = Literal["open", "key", "local", "signed"]
 DEFAULT_BODY_BYTES = 65_536
+# A body is read on the loop: 32 MiB of "{}," would hold it up for a minute.
+# Text with more of these signs than this is none that a model reads.
+_MOST_SIGNS = {b",": 2_000_000, b"[": 250_000, b"{": 250_000}
 
 
 class Refused(Exception):
@@ -59,11 +63,24 @@ class Call(Record):
     closing: asyncio.Event = made(factory=asyncio.Event)
 
     async def json(self) -> Any:
-        """The body as JSON. Raises Refused (400)."""
+        """The body as JSON. Raises Refused (400, 413)."""
+        body = await self.request.body()
+        if any(body.count(sign) > most
+               for sign, most in _MOST_SIGNS.items()):
+            raise Refused(413, "the body holds too many values")
         try:
-            return json.loads(await self.request.body())
+            return json.loads(body, parse_constant=_read_number,
+                              parse_float=_read_number)
         except (ValueError, RecursionError) as error:
             raise Refused(400, f"the body is not JSON: {error}") from error
+
+
+def _read_number(text: str) -> float:
+    """Raises ValueError for what is none in JSON: NaN, and too large."""
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"{text[:40]} is no number")
+    return value
 
 
 Handler: TypeAlias = Callable[[Call], Awaitable[Response]]

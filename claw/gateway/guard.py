@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
+from starlette.datastructures import Headers
+
 _OWN_NAMES = frozenset({"localhost", "ip6-localhost"})
 # What a proxy or tunnel adds: then the peer is not who calls.
 _FORWARDED = ("forwarded", "x-forwarded-for", "x-real-ip",
@@ -26,9 +28,10 @@ def read_address(text: str) -> str | None:
     elif text.count(":") == 1:
         text = text.partition(":")[0]
     try:
-        return str(ip_address(text))
+        found = ip_address(text)
     except ValueError:
         return None
+    return str(getattr(found, "ipv4_mapped", None) or found)
 
 
 def is_loopback(address: str | None) -> bool:
@@ -41,13 +44,15 @@ def is_loopback(address: str | None) -> bool:
     return (mapped or found).is_loopback
 
 
-def find_peer(address: str | None, headers: Mapping[str, str],
+def find_peer(address: str | None, headers: Headers,
               trusts_proxy: bool) -> str:
     """The address that counts: the connection's, or the one that a trusted
-    proxy wrote last (those before it are the caller's own words)."""
+    proxy wrote last, perhaps on a line of its own (those before it are the
+    caller's own words)."""
     if trusts_proxy:
         for name in ("x-forwarded-for", "x-real-ip"):
-            last = read_address(headers.get(name, "").rpartition(",")[2])
+            last = read_address(",".join(headers.getlist(name)
+                                         ).rpartition(",")[2])
             if last is not None:
                 return last
     return address or "unknown"
@@ -100,9 +105,9 @@ class HostGuard:
         if origin is not None:
             if origin.lower() == self._origin:
                 return False
-            parts = urlsplit(origin)
-            return parts.scheme not in ("http", "https") \
-                or parts.netloc.lower() != headers.get("host", "").lower()
+            scheme, _, host = origin.lower().partition("://")
+            return scheme not in ("http", "https") \
+                or host != headers.get("host", "").lower()
         return (headers.get("sec-fetch-site") == "cross-site"
                 and headers.get("sec-fetch-mode") != "navigate")
 

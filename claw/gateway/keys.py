@@ -87,9 +87,14 @@ class KeyStore:
         self._version: tuple[int, int] | None = None
         self._known: dict[str, Key] = {}
         self._noted: dict[str, float] = {}
-        self._given = {one if _HASH.fullmatch(one) else hash_token(one):
-                       Key(f"given:{number}", f"paired {number}")
-                       for number, one in enumerate(given, 1)}
+        self.give(given)
+
+    def give(self, given: Iterable[str]) -> None:
+        """Take these keys of config.toml in place of those before."""
+        digests = [one if _HASH.fullmatch(one) else hash_token(one)
+                   for one in given]
+        self._given = {digest: Key(f"given:{digest[:16]}", f"paired {number}")
+                       for number, digest in enumerate(digests, 1)}
 
     def close(self) -> None:
         if self._connection is not None:

@@ -7,7 +7,7 @@ One whose request is being answered is never pushed out.
 """
 
 from collections import Counter
-from ipaddress import IPv6Network
+from ipaddress import IPv6Address, IPv6Network
 from typing import Protocol
 
 from claw.core.value import Value
@@ -124,7 +124,9 @@ def _count_down(counter: Counter[str], name: str) -> None:
 
 
 def find_network(address: str) -> str:
-    """Whose an address is: itself, or the /64 of an IPv6 one."""
+    """Whose an address is: itself, or the /64 of an IPv6 one; all of IPv4
+    is one /64 where it is written as IPv6, and is unwrapped."""
     if ":" not in address:
         return address
-    return str(IPv6Network((address.partition("%")[0], 64), strict=False))
+    bare = IPv6Address(address.partition("%")[0])
+    return str(bare.ipv4_mapped or IPv6Network((bare, 64), strict=False))

@@ -243,6 +243,8 @@ def test_of_two_hosts_none_counts():
     ("localhost", [("Origin", "null")], 403),
     ("localhost", [("Origin", "")], 403),
     ("localhost", [("Origin", "file://localhost")], 403),
+    ("localhost", [("Origin", "http://[::1")], 403),
+    ("localhost", [("Origin", "http://localhost@evil.example")], 403),
     ("localhost", [("Sec-Fetch-Site", "cross-site")], 403),
     ("localhost", [("Sec-Fetch-Site", "cross-site"),
                    ("Sec-Fetch-Mode", "navigate")], 200),
@@ -293,6 +295,14 @@ def test_behind_a_proxy_nobody_is_this_machine(headers, host):
     assert status == 401
 
 
+def test_a_proxy_that_says_nothing_is_not_this_machine():
+    """nginx as it comes: HTTP/1.0, Host: 127.0.0.1:PORT, no address."""
+    raw = request("/local", host="127.0.0.1:42617")
+    [(status, _, _)] = ask(raw.replace(b"HTTP/1.1", b"HTTP/1.0"))
+
+    assert status == 401
+
+
 def test_without_pairing_programs_of_this_machine_need_no_key():
     near, far = ask(
         request("/key"),
@@ -313,6 +323,9 @@ def test_without_pairing_programs_of_this_machine_need_no_key():
     (True, [("X-Forwarded-For", "192.0.2.1:99")], "192.0.2.1"),
     (True, [("X-Forwarded-For", "nobody"), ("X-Real-IP", "192.0.2.2")],
      "192.0.2.2"),
+    (True, [("X-Forwarded-For", "10.9.8.7"),
+            ("X-Forwarded-For", "192.0.2.1")], "192.0.2.1"),
+    (True, [("X-Forwarded-For", "::ffff:192.0.2.1")], "192.0.2.1"),
     (True, [], "127.0.0.1"),
 ])
 def test_the_proxys_word_counts_where_it_is_trusted(
@@ -374,6 +387,13 @@ def test_calls_of_one_address_are_counted():
     assert (other[0], keyed[0]) == (200, 200)
 
 
+def test_strangers_behind_a_proxy_use_up_nothing_of_this_machines():
+    far = request(headers=[("X-Forwarded-For", "192.0.2.1")])
+    answers = ask(far, far, request(), rate_limit_per_minute=1)
+
+    assert [status for status, _, _ in answers] == [200, 429, 200]
+
+
 def test_calls_of_one_key_are_counted_wherever_they_come_from():
     async def go():
         async with serving(rate_limit_per_minute=2) as (port, _, _):
@@ -399,6 +419,21 @@ def test_webhooks_that_are_refused_count():
                   webhook_rate_limit_per_minute=2)
 
     assert [status for status, _, _ in answers] == [401, 401, 429]
+
+
+def test_forgers_behind_a_proxy_do_not_lock_the_platform_out():
+    async def verify(call):
+        if await call.request.body() != b"signed":
+            raise Refused(401, "not signed")
+        return reply({})
+    table = [Endpoint("/signed", verify, methods=("POST",), access="signed",
+                      window="webhook")]
+    forged, real = (request("/signed", method="POST", body=body)
+                    for body in (b"forged", b"signed"))
+    answers = ask(forged, forged, real, forged, real, table=table,
+                  webhook_rate_limit_per_minute=1)
+
+    assert [status for status, _, _ in answers] == [401, 429, 200, 429, 200]
 
 
 def test_an_answer_that_takes_too_long_is_given_up():
@@ -521,6 +556,25 @@ def test_a_key_belongs_to_one_body():
     first, other = ask(once(), once(body=b"[]"), table=table)
 
     assert (first[0], other[0]) == (200, 422)
+
+
+def test_a_key_belongs_to_one_path():
+    async def make(call):
+        return reply({"path": call.request.url.path,
+                      "query": call.request.url.query})
+
+    table = [Endpoint("/do/{name}", make, methods=("POST", "PUT"),
+                      keeps_answers=True)]
+    answers = ask(*[request(
+        path, method=method, token=TOKEN, headers=[("Idempotency-Key", "k")])
+        for path, method in (("/do/a", "POST"), ("/do/b", "POST"),
+                             ("/do/a?x", "POST"), ("/do/a", "PUT"))],
+        table=table)
+
+    assert [(body["path"], body["query"]) for _, _, body in answers[:3]] == [
+        ("/do/a", ""), ("/do/b", ""), ("/do/a", "x")]
+    assert all("idempotent-replayed" not in headers
+               for _, headers, _ in answers)
 
 
 def test_the_second_of_two_calls_at_once_is_told_to_wait():

@@ -96,6 +96,7 @@ def test_who_leaves_makes_room():
     ("2001:db8::ffff:0:0:1", "2001:db8::/64"),
     ("2001:db8:0:1::1", "2001:db8:0:1::/64"),
     ("fe80::1%eth0", "fe80::/64"),
+    ("::ffff:192.0.2.7", "192.0.2.7"),
     ("unknown", "unknown"),
 ])
 def test_who_has_a_whole_network_of_addresses_has_one_place(

@@ -11,7 +11,7 @@ from claw.gateway.openai.errors import BadRequest
 _NAMES = {str: "a string", bool: "true or false", int: "an integer",
           float: "a number", list: "a list", dict: "an object"}
 
-
+MOST_OBJECTS = 10_000  # of one list
 _MOST = 1 << 53  # what a float holds exactly
 
 
@@ -38,8 +38,7 @@ class Fields:
         value = self.any(key)
         if value is None:
             return None
-        if kind is float and type(value) is int \
-                and abs(value) < _MOST:
+        if kind is float and type(value) is int and abs(value) < _MOST:
             value = float(value)
         if type(value) is not kind:
             raise BadRequest(f"{self.name(key)} must be {_NAMES[kind]}",
@@ -68,8 +67,12 @@ class Fields:
 
     def objects(self, key: str) -> list["Fields"]:
         """The objects of a list; [] where there is none."""
+        found = self.get(key, list) or ()
+        if len(found) > MOST_OBJECTS:
+            raise BadRequest(f"{self.name(key)} holds more than "
+                             f"{MOST_OBJECTS}", self.name(key))
         return [Fields(one, f"{self.name(key)}[{number}]")
-                for number, one in enumerate(self.get(key, list) or ())]
+                for number, one in enumerate(found)]
 
     def refuse(self, usual: Mapping[str, Any], why: str) -> None:
         """Raise BadRequest for keys that have another value than this."""

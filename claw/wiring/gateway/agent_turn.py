@@ -9,7 +9,7 @@ the answer says so.
 
 import asyncio
 import hashlib
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable
 from functools import partial
 
@@ -51,8 +51,9 @@ from claw.wiring.gateway.opened import Opened
 from claw.wiring.gateway.target import Place, find_target
 from claw.wiring.workspace.log import TurnRecord
 
-# At the same time; who comes then is told to wait.
+# At the same time, of all keys and of one; who comes then is told to wait.
 MOST_TURNS = 64
+MOST_OF_ONE = 32
 _REMEMBERED = 2_000
 
 
@@ -63,7 +64,7 @@ class AgentTurns:
 
     def __init__(self, log: Log) -> None:
         self._log = log
-        self._running = 0
+        self._running: Counter[str | None] = Counter()
         self._labels: OrderedDict[bytes, tuple[str, ...]] = OrderedDict()
 
     async def run(self, opened: Opened, turn_id: str, call: ModelCall,
@@ -71,10 +72,13 @@ class AgentTurns:
         """One turn; its text goes through the pipe. Raises BadRequest, and
         what Agent.turn raises."""
         said = split_messages(call)
-        if self._running >= MOST_TURNS:
-            raise RateLimitedError(f"{MOST_TURNS} turns are under way",
-                                   retry_after_s=2.0)
-        self._running += 1
+        owner = key.id if key else None
+        if self._running.total() >= MOST_TURNS \
+                or self._running[owner] >= MOST_OF_ONE:
+            raise RateLimitedError(
+                f"{self._running[owner]} turns of this key are under way",
+                retry_after_s=2.0)
+        self._running[owner] += 1
         try:
             parts = await opened.open_agent()
             context = build_context(turn_id, key)
@@ -84,7 +88,7 @@ class AgentTurns:
             return await self._run(opened, parts, agent, call, context,
                                    pipe, said)
         finally:
-            self._running -= 1
+            self._running -= Counter([owner])
 
     async def _run(self, opened: Opened, parts: Parts, agent: Agent,
                    call: ModelCall, context: TurnContext, pipe: Pipe,

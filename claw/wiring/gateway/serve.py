@@ -45,6 +45,7 @@ def build_gateway(places: Places, tree: Callable[[], Tree], log: Log,
 
     async def build(app: App, gateway: Gateway, stack: AsyncExitStack
                     ) -> Sequence[Endpoint]:
+        keys.give(app.settings.paired_tokens)
         parts = GatewayParts(
             places, tree, app.settings, keys, snapshot or health.snapshot,
             gateway.count_connections, app, log, runtime)

@@ -10,6 +10,7 @@ import time
 from contextlib import closing
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+import httpx
 import openai
 import pytest
 from openai import OpenAI
@@ -18,6 +19,7 @@ from claw.testing.fake_openai import (
     FakeOpenAI,
     Reply,
     failure,
+    slow,
     stalled,
     tool_call,
 )
@@ -433,6 +435,24 @@ def test_tools_of_the_client_are_not_for_the_agent(api):
 
 # -- what it costs
 
+def test_one_key_does_not_take_all_turns(api, monkeypatch):
+    monkeypatch.setattr("claw.wiring.gateway.agent_turn.MOST_OF_ONE", 1)
+    with FakeOpenAI([slow("late", 1), "at once", "again"]) as server, \
+            api(server) as served:
+        first = threading.Thread(target=ask, args=(served,), kwargs={
+            "model": "claw", "key": "nobody"})
+        first.start()
+        while not server.chats:
+            time.sleep(0.01)
+        with pytest.raises(openai.RateLimitError):
+            ask(served, model="claw", key="nobody")
+        found = ask(served, model="claw")
+        first.join()
+
+        assert found.choices[0].message.content == "at once"
+        assert ask(served, model="claw", key="nobody")
+
+
 def test_the_ledger_knows_which_key_called(api):
     with FakeOpenAI(["yes"]) as server, api(server) as served:
         ask(served)
@@ -519,3 +539,35 @@ def test_without_an_embedder_nothing_is_embedded(api):
     with FakeOpenAI(["no"]) as server, api(server) as served, \
             pytest.raises(openai.NotFoundError, match="embedder"):
         client(served).embeddings.create(model="e", input="one")
+
+
+def post(served, body, key="nobody", path="/chat/completions"):
+    return httpx.post(served.url + path, content=body, timeout=20, headers={
+        "Authorization": f"Bearer {served.keys[key]}"})
+
+
+ASK = '{"model":"fast","messages":[{"role":"user","content":"a"}],%s}'
+
+
+@pytest.mark.parametrize("said", [
+    '"temperature":1' + "0" * 400, '"top_p":-1' + "0" * 400,
+    '"top_p":NaN', '"frequency_penalty":1e999', '"logit_bias":{"5":1e999}',
+    '"foo":[Infinity]'])
+def test_numbers_that_are_none_are_a_400(api, said):
+    with FakeOpenAI() as server, api(server) as served:
+        assert post(served, ASK % said).status_code == 400
+        assert server.chats == []
+
+
+@pytest.mark.parametrize(("body", "status"), [
+    ('{"model":"fast","messages":[' + "{}," * 10_000_000 + "{}]}", 413),
+    ('{"model":"fast","messages":[' + "{}," * 200_000 + "{}]}", 400),
+    ('{"model":"fast","input":[' + "0," * 15_000_000 + "0]}", 413)],
+    ids=["objects", "messages", "numbers"])
+def test_millions_of_values_do_not_hold_the_loop_up(api, body, status):
+    with FakeOpenAI() as server, api(server) as served:
+        began = time.monotonic()
+        found = post(served, body)
+
+        assert found.status_code == status
+        assert time.monotonic() - began < 5

@@ -179,6 +179,26 @@ def test_changed_settings_are_taken_over_while_it_runs(scene):
     run(go())
 
 
+def test_a_key_that_is_taken_out_of_the_settings_is_refused(scene):
+    old, new = "zc_" + "1" * 64, "zc_" + "2" * 64
+
+    async def status(key):
+        return (await ask(scene.port, "/v1/models", headers={
+            "Authorization": f"Bearer {key}"}))[0]
+
+    async def go():
+        write(scene, f'enabled = true\npaired_tokens = ["{old}"]')
+        async with scene.running():
+            await scene.until(lambda: scene.said("gateway.listening"))
+            assert (await status(old), await status(new)) == (200, 401)
+            write(scene, f'enabled = true\npaired_tokens = ["{new}"]')
+            os.kill(os.getpid(), signal.SIGHUP)
+            await scene.until(
+                lambda: len(scene.said("gateway.listening")) == 2)
+            assert (await status(old), await status(new)) == (401, 200)
+    run(go())
+
+
 def test_a_taken_port_ends_nothing_and_is_tried_again(scene, monkeypatch):
     monkeypatch.setattr("claw.gateway.gateway.RETRY_S", 0.05)
 
