@@ -8,9 +8,11 @@ Source: RFC 9110 (7.2), the Fetch standard on Origin and Sec-Fetch-Site.
 
 from collections.abc import Iterable, Mapping
 from ipaddress import ip_address
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from starlette.datastructures import Headers
+if TYPE_CHECKING:
+    from starlette.datastructures import Headers
 
 _OWN_NAMES = frozenset({"localhost", "ip6-localhost"})
 # What a proxy or tunnel adds: then the peer is not who calls.
@@ -44,7 +46,7 @@ def is_loopback(address: str | None) -> bool:
     return (mapped or found).is_loopback
 
 
-def find_peer(address: str | None, headers: Headers,
+def find_peer(address: str | None, headers: "Headers",
               trusts_proxy: bool) -> str:
     """The address that counts: the connection's, or the one that a trusted
     proxy wrote last, perhaps on a line of its own (those before it are the
