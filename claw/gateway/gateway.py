@@ -26,7 +26,7 @@ RETRY_S = 5.0
 
 BuildTables = Callable[[App, "Gateway", AsyncExitStack],
                        Awaitable[Sequence[Endpoint]]]
-NoteState = Callable[[str | None], None]
+NoteState = Callable[[ClawError | None], None]
 
 
 class Gateway:
@@ -57,7 +57,9 @@ class Gateway:
         return self._server.connections if self._server else 0
 
     async def run(self, heard: HearsServing | None = None) -> None:
-        """Serve until cancelled."""
+        """Serve until cancelled. What keeps it from that is told once,
+        however often it is tried."""
+        told = None
         while True:
             self._changed.clear()
             settings = self._read()
@@ -66,11 +68,13 @@ class Gateway:
                 continue
             try:
                 async with self.open(settings, heard):
+                    told = None
                     await self._until_other(settings)
             except ClawError as error:
-                self._note(error.message)
-                self._log("gateway.error", error=error.message,
-                          hint=error.hint)
+                self._note(error)
+                if error.message != told:
+                    told = error.message
+                    self._log("gateway.error", error=told, hint=error.hint)
                 with suppress(TimeoutError):
                     async with asyncio.timeout(RETRY_S):
                         await self._changed.wait()

@@ -162,6 +162,16 @@ def test_broken_settings_are_told_and_the_rest_is_shown(claw, home):
     assert find(done, "memory")["status"] == "skip"
 
 
+def test_a_setting_that_claw_listen_refuses_is_told(claw, home):
+    write(home, "[gateway]\nprot = 1\n")
+    done = claw("status", "--json")
+
+    assert done.code == 1
+    assert "gateway.prot: unknown key" in done.json["config"]
+    assert find(done, "config.gateway.prot")["hint"] == \
+        'did you mean "port"?'
+
+
 def test_damaged_stores_are_told_each_and_left_alone(claw, home):
     for name in STORES:
         path = home / "workspace" / name

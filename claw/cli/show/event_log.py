@@ -52,7 +52,7 @@ _PLAIN = {
     "sandbox.warning": "{text}",
     "gateway.listening": "gateway: http://{host}:{port}",
     "gateway.request": "gateway: {method} {path} {status}",
-    "gateway.error": "gateway: {error}",
+    "gateway.error": "{error}",
     "gateway.fault": "gateway: {path}: {error}",
     "gateway.unpaired": "gateway: nobody has a key yet",
     "gateway.paired": "gateway: {key} has a key now",

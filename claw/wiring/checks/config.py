@@ -31,14 +31,19 @@ def check_settings(tree: Tree) -> list[Finding]:
     no server is asked.
     """
     from claw.wiring.checks.routes import route_findings
-    wrong = find_problems(tree)
-    found = [*_find_unknown(tree),
-             *(_build_finding(tree, error, "error") for error in wrong),
-             *route_findings(tree),
-             *_find_bad_secrets(tree, {error.path for error in wrong}),
+    refused = find_refused(tree)
+    found = [*refused, *route_findings(tree),
+             *_find_bad_secrets(tree, {finding.key for finding in refused}),
              *_find_open_files(tree), *_find_unused(tree)]
     order = ("error", "warning", "note")
     return sorted(found, key=lambda f: order.index(f.level))
+
+
+def find_refused(tree: Tree) -> list[Finding]:
+    """Unknown keys and wrong values; neither providers nor secrets are
+    looked at."""
+    return [*_find_unknown(tree), *(_build_finding(tree, error, "error")
+                                    for error in find_problems(tree))]
 
 
 def check_change(before: Tree, after: Tree, path: Path) -> list[Finding]:
@@ -75,11 +80,11 @@ def _meaningless(node: Any, path: Path = ()) -> Iterator[Path]:
             yield below
 
 
-def _find_bad_secrets(tree: Tree, told: Collection[Path]
+def _find_bad_secrets(tree: Tree, told: Collection[str]
                       ) -> Iterator[Finding]:
     """Secrets that can't be decrypted, and those in plain text."""
     for path in _sealed(tree.raw):
-        if path in told:
+        if join_key(path) in told:
             continue
         try:
             tree.get(path)

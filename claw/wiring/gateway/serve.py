@@ -49,16 +49,16 @@ def build_gateway(places: Places, tree: Callable[[], Tree], log: Log,
         parts = GatewayParts(
             places, tree, app.settings, keys, snapshot or health.snapshot,
             gateway.count_connections, app, log, runtime)
+        return [row for table in TABLES for row in await table(parts, stack)]
+
+    def note(error: ClawError | None) -> None:
+        if error is not None:
+            health.error(PART, error.message, error.hint)
+            return
+        health.ok(PART)
         if not keys.has_any():
             log("gateway.unpaired",
                 hint="claw gateway token add NAME, or claw gateway pair")
-        return [row for table in TABLES for row in await table(parts, stack)]
-
-    def note(error: str | None) -> None:
-        if error is None:
-            health.ok(PART)
-        else:
-            health.error(PART, error)
 
     return Gateway(read, build, keys, log, note=note,
                    limits=Limits(grace_s=DRAIN_S)), keys

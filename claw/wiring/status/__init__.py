@@ -17,6 +17,7 @@ from claw.core.times import rfc3339
 from claw.core.value import replace
 from claw.storage.sqlite import CorruptError
 from claw.wiring.checks.check import Check, run
+from claw.wiring.checks.config import find_refused
 from claw.wiring.checks.memory import (
     check_aside,
     check_forgetting,
@@ -51,14 +52,21 @@ def read_status(places: Places) -> Status:
 
 
 def _read_settings(places: Places) -> tuple[Tree | None, Part]:
-    """The settings, None where they can't be read."""
+    """The settings, None where they can't be read, and what claw listen
+    would refuse of them."""
     try:
         tree = load(places)
     except ClawError as error:
         return None, Part("config", error.message, (
             Check("config", "fail", error.message,
                   error.hint or "claw config check"),))
-    return tree, Part("config", None, ())
+    wrong = [finding for finding in find_refused(tree)
+             if finding.level == "error"]
+    return tree, Part(
+        "config", wrong[0].text if wrong else None,
+        tuple(Check(f"config.{finding.key}", "fail", finding.text,
+                    finding.hint or "claw config check")
+              for finding in wrong))
 
 
 def _guard(name: str, read: Read, places: Places, tree: Tree | None
