@@ -100,6 +100,29 @@ def test_a_webhook_is_answered_at_both_addresses(scene):
     assert SECRET not in repr(scene.events)
 
 
+def test_a_copy_of_a_request_is_answered_and_does_nothing(scene):
+    """Within five minutes its time and signature are good."""
+    body = json.dumps({"sender": "mina", "content": "pay", "id": "7"}
+                      ).encode()
+    headers = sign(SECRET, body)
+
+    async def go():
+        async with scene.running():
+            await scene.until(lambda: scene.said("webhook_listening"))
+            said = [await ask(scene.own, "/webhook", method="POST",
+                              body=body, headers=headers)
+                    for _ in range(5)]
+            await scene.until(lambda: scene.receiver.received)
+            await asyncio.sleep(0.3)
+        return said
+    said = asyncio.run(asyncio.wait_for(go(), 40))
+
+    assert [status for status, _ in said] == [200] * 5
+    assert len(scene.receiver.received) == 1
+    assert len(scene.said("message.accepted")) == 1
+    assert len(scene.said("message.known")) == 4
+
+
 def test_one_address_may_serve_both(scene):
     scene.own = scene.port
     write(scene)
