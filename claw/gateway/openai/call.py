@@ -58,7 +58,6 @@ class ModelCall(Value):
     extra: Mapping[str, Any] = made(factory=dict)
     stream: bool = False
     with_usage: bool = False
-    user: str | None = None
     has_tool_messages: bool = False
     shown: Mapping[str, Any] = made(factory=dict)
 

@@ -30,8 +30,9 @@ from claw.gateway.openai.errors import ApiError, BadRequest
 from claw.gateway.openai.fields import Fields
 
 # Says nothing about the answer itself, or nothing that a client could miss.
-_SKIPPED = ("user", "metadata", "store", "safety_identifier", "prediction",
-            "prompt_cache_key", "prompt_cache_retention", "stream_options")
+_SKIPPED = ("user", "max_tokens", "metadata", "store", "safety_identifier",
+            "prediction", "prompt_cache_key", "prompt_cache_retention",
+            "stream_options")
 _SAMPLING: dict[str, tuple[type, Any]] = {  # name -> type, usual value
     "top_p": (float, 1.0), "seed": (int, None),
     "frequency_penalty": (float, 0.0), "presence_penalty": (float, 0.0),
@@ -61,13 +62,12 @@ def parse_chat(body: Any) -> ModelCall:
         model, messages, _read_tools(fields), _read_format(fields),
         fields.number("temperature", 0, 2),
         fields.count("max_completion_tokens") or fields.count("max_tokens"),
-        read_sampling(fields), _read_rest(fields), stream,
+        _read_sampling(fields), fields.rest(), stream,
         isinstance(usage, dict) and usage.get("include_usage") is True,
-        fields.get("user", str),
         any(one.role == "tool" for one in messages))
 
 
-def read_sampling(fields: Fields) -> dict[str, Any]:
+def _read_sampling(fields: Fields) -> dict[str, Any]:
     """How words are chosen, where it is said otherwise than usual."""
     found = {name: value for name, (kind, usual) in _SAMPLING.items()
              if (value := fields.get(name, kind)) is not None
@@ -81,11 +81,6 @@ def read_sampling(fields: Fields) -> dict[str, Any]:
                              "stop")
         found["stop"] = stop
     return found
-
-
-def _read_rest(fields: Fields) -> dict[str, Any]:
-    fields.skip(("max_tokens", "max_completion_tokens"))
-    return fields.rest()
 
 
 def _need_messages(fields: Fields) -> list[Fields]:
