@@ -110,7 +110,11 @@ class Mosquitto:
     def stop(self):
         self._process.send_signal(signal.SIGCONT)
         self._process.terminate()
-        self._process.wait(10)
+        try:
+            self._process.wait(10)
+        except subprocess.TimeoutExpired:  # a broker may hang in its end
+            self._process.kill()
+            self._process.wait(10)
 
     def freeze(self):
         self._process.send_signal(signal.SIGSTOP)
