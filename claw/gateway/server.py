@@ -6,14 +6,18 @@ signals are the caller's, and an idle server wakes for nothing.
 """
 
 import asyncio
+import resource
 from typing import Any
 
 from uvicorn.config import Config
 from uvicorn.server import ServerState
 
+from claw.core.value import replace
 from claw.gateway.connection import Connection
 from claw.gateway.room import Limits, Room
 from claw.net.listening import bind_error
+
+_OTHER_FILES = 256  # databases, channels, tools
 
 
 class Server:
@@ -22,7 +26,7 @@ class Server:
 
     def __init__(self, app: Any, limits: Limits | None = None,
                  section: str = "gateway") -> None:
-        self._limits = limits or Limits()
+        self._limits = fit_limits(limits or Limits())
         self._section = section
         self._room = Room(self._limits)
         self._state = ServerState()
@@ -66,3 +70,17 @@ class Server:
         """How many are open."""
         return len(self._state.connections)
 
+
+
+def fit_limits(limits: Limits) -> Limits:
+    """These limits, with as many connections as there are descriptors: each
+    may need two, for a model is asked over one of its own. The usual soft
+    limit of 1,024 is raised; who runs out can keep no message either."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = 2 * limits.connections + _OTHER_FILES
+    if 0 <= soft < wanted and soft != hard:
+        soft = wanted if hard < 0 else min(wanted, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    most = (soft - _OTHER_FILES) // 2 if soft >= 0 else limits.connections
+    return replace(limits, connections=min(limits.connections,
+                                           max(most, limits.unfinished)))

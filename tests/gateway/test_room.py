@@ -12,6 +12,7 @@ import pytest
 
 from claw.gateway.endpoint import Endpoint, reply
 from claw.gateway.room import Limits, Room, find_network
+from claw.gateway.server import fit_limits
 from claw.testing.contracts.stage import until
 from tests.gateway.test_app import TABLE, exchange, request, serving
 
@@ -247,3 +248,20 @@ def test_ten_thousand_half_open_connections_take_bounded_memory():
     assert status == 200
     assert most < 400
     assert peak < 48 * 2**20
+
+
+@pytest.mark.parametrize(("soft", "hard", "connections", "left"), [
+    (1024, 20_000, 1000, 2256),  # the usual: raised
+    (1024, 1024, 384, None),
+    (20_000, 20_000, 1000, None),
+    (300, 300, 64, None),
+    (resource.RLIM_INFINITY, resource.RLIM_INFINITY, 1000, None),
+])
+def test_connections_leave_descriptors_for_the_rest(
+        monkeypatch, soft, hard, connections, left):
+    made = []
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (soft, hard))
+    monkeypatch.setattr(resource, "setrlimit", lambda _, two: made.append(two))
+
+    assert fit_limits(Limits(connections=1000)).connections == connections
+    assert made == ([] if left is None else [(left, hard)])
