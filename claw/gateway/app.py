@@ -51,6 +51,7 @@ _STATUSES: tuple[tuple[type[ClawError], int], ...] = (
 _KEY_HEADERS = ("idempotency-key", "x-idempotency-key")
 _KEY_CHARS = 255
 LINES_PER_MINUTE = 120
+LOOK_AGAIN_S = 5.0  # whether the key of a stream still holds
 _KEPT_BYTES = 256 * 1024
 _HOW_TO_GET_KEY = "claw gateway token add NAME prints one"
 
@@ -212,8 +213,9 @@ class App:
         # nginx as it comes says nothing of who calls, and HTTP/1.0.
         talk.is_local = talk.scope["http_version"] != "1.0" \
             and is_direct(talk.address, headers)
-        for identify in self.identify:
-            talk.key = talk.key or identify(talk.request)
+        talk.find_key = lambda: next(filter(None, (
+            identify(talk.request) for identify in self.identify)), None)
+        talk.key = talk.find_key()
 
     def _admit(self, talk: "_Talk", endpoint: Endpoint) -> None:
         """Count the call, and refuse it for want of a key."""
@@ -312,6 +314,7 @@ class _Talk:
         self.peer = self.address or "unknown"
         self.endpoint: Endpoint | None = None
         self.key: Key | None = None
+        self.find_key: Callable[[], Key | None] = lambda: None
         self.is_local = False
         self.counted = ""
         self.too_many: Refused | None = None
@@ -321,6 +324,7 @@ class _Talk:
         self._read = 0
         self._receive = receive
         self._send = send
+        self._looked_at = time.monotonic()
 
     @property
     def shown(self) -> str:
@@ -346,6 +350,11 @@ class _Talk:
     async def send(self, message: Any) -> None:
         if message["type"] == "http.response.start":
             self.status = message["status"]
+        if self.key is not None and message.get("more_body") \
+                and time.monotonic() - self._looked_at >= LOOK_AGAIN_S:
+            self._looked_at = time.monotonic()
+            if self.find_key() != self.key:
+                raise ClientDisconnect  # revoked or rotated: cut off
         self.sent += len(message.get("body", b""))
         await self._send(message)
 
