@@ -30,6 +30,7 @@ from claw.core.errors import (
 )
 from claw.core.log import Log, silent
 from claw.gateway.endpoint import (
+    DEFAULT_BODY_BYTES,
     Call,
     Endpoint,
     Key,
@@ -51,7 +52,10 @@ _STATUSES: tuple[tuple[type[ClawError], int], ...] = (
 _KEY_HEADERS = ("idempotency-key", "x-idempotency-key")
 _KEY_CHARS = 255
 LINES_PER_MINUTE = 120
+LOOK_AGAIN_S = 5.0  # whether the key of a stream still holds
 _KEPT_BYTES = 256 * 1024
+# Of all bodies together; small ones always find room.
+MOST_HELD_BYTES = 256 << 20
 _HOW_TO_GET_KEY = "claw gateway token add NAME prints one"
 
 Scope = Any
@@ -90,6 +94,7 @@ class App:
             ("webhook", settings.webhook_rate_limit_per_minute))}
         self._lines = SlidingWindow(LINES_PER_MINUTE, most=most)
         self._unlogged = 0
+        self._held = 0
         self._answers = AnswerStore(settings.idempotency_ttl_secs,
                                     settings.idempotency_max_keys)
 
@@ -111,7 +116,7 @@ class App:
                        ) -> None:
         if scope["type"] != "http":
             return
-        talk = _Talk(scope, receive, send)
+        talk = _Talk(scope, receive, send, self._hold)
         began = time.monotonic()
         try:
             await self._serve(talk)
@@ -130,10 +135,19 @@ class App:
                 raise
             await talk.refuse(500, "a fault of claw; its log says more")
         finally:
+            self._held -= talk.read
             self.counts[scope["method"][:10] if talk.endpoint else "",
                         talk.endpoint.path if talk.endpoint else "",
                         talk.status] += 1
             self._log_call(talk, time.monotonic() - began)
+
+    def _hold(self, talk: "_Talk", size: int) -> None:
+        """Bytes of a body are there. Raises Refused where too many are."""
+        talk.read += size
+        self._held += size
+        if self._held > MOST_HELD_BYTES and talk.read > DEFAULT_BODY_BYTES:
+            raise Refused(503, "too many large bodies at once",
+                          {"Retry-After": "5"})
 
     def _log_call(self, talk: "_Talk", took_s: float) -> None:
         """Its line. Calls that are refused to strangers have so many a
@@ -214,8 +228,9 @@ class App:
         talk.is_local = not self.settings.public_url \
             and talk.scope["http_version"] != "1.0" \
             and is_direct(talk.address, headers)
-        for identify in self.identify:
-            talk.key = talk.key or identify(talk.request)
+        talk.find_key = lambda: next(filter(None, (
+            identify(talk.request) for identify in self.identify)), None)
+        talk.key = talk.find_key()
 
     def _admit(self, talk: "_Talk", endpoint: Endpoint) -> None:
         """Count the call, and refuse it for want of a key."""
@@ -307,22 +322,26 @@ class App:
 class _Talk:
     """One call on its way: what was asked, by whom, and what was said."""
 
-    def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __init__(self, scope: Scope, receive: Receive, send: Send,
+                 hold: Callable[["_Talk", int], None]) -> None:
         self.scope = scope
         self.request = Request(scope, self.receive)
         self.address = scope["client"][0] if scope.get("client") else None
         self.peer = self.address or "unknown"
         self.endpoint: Endpoint | None = None
         self.key: Key | None = None
+        self.find_key: Callable[[], Key | None] = lambda: None
         self.is_local = False
         self.counted = ""
         self.too_many: Refused | None = None
         self.status = 0
         self.sent = 0
         self._most: int | None = None
-        self._read = 0
+        self.read = 0
+        self._hold = hold
         self._receive = receive
         self._send = send
+        self._looked_at = time.monotonic()
 
     @property
     def shown(self) -> str:
@@ -340,14 +359,19 @@ class _Talk:
 
     async def receive(self) -> Any:
         message = await self._receive()
-        self._read += len(message.get("body", b""))
-        if self._most is not None and self._read > self._most:
+        self._hold(self, len(message.get("body", b"")))
+        if self._most is not None and self.read > self._most:
             raise self._too_large()
         return message
 
     async def send(self, message: Any) -> None:
         if message["type"] == "http.response.start":
             self.status = message["status"]
+        if self.key is not None and message.get("more_body") \
+                and time.monotonic() - self._looked_at >= LOOK_AGAIN_S:
+            self._looked_at = time.monotonic()
+            if self.find_key() != self.key:
+                raise ClientDisconnect  # revoked or rotated: cut off
         self.sent += len(message.get("body", b""))
         await self._send(message)
 

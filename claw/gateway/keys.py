@@ -203,7 +203,7 @@ class KeyStore:
             taken = {name for name, in connection.execute(
                 "SELECT name FROM keys")}
             name = row[0] or (device if _NAME.fullmatch(device)
-                              else "device")
+                              and device.isprintable() else "device")
             name = next(one for one in (name, *(
                 f"{name} {n}" for n in range(2, len(taken) + 3)))
                 if one not in taken)

@@ -17,9 +17,7 @@ from claw.gateway.connection import Connection
 from claw.gateway.room import Limits, Room
 from claw.net.listening import bind_error
 
-# Descriptors that are for others: files, databases, platforms, children, and
-# connections that are being turned away.
-_SPARE_FILES = 768
+_OTHER_FILES = 256  # databases, channels, tools
 
 
 class Server:
@@ -28,7 +26,7 @@ class Server:
 
     def __init__(self, app: Any, limits: Limits | None = None,
                  section: str = "gateway") -> None:
-        self._limits = fit_files(limits or Limits())
+        self._limits = fit_limits(limits or Limits())
         self._section = section
         self._room = Room(self._limits)
         self._state = ServerState()
@@ -73,15 +71,16 @@ class Server:
         return len(self._state.connections)
 
 
-def fit_files(limits: Limits) -> Limits:
-    """The limits, with no more connections than there can be open files;
-    that number is raised where the system lets us (a shell's 1,024 is a
-    soft limit)."""
-    wanted = limits.connections + _SPARE_FILES
+
+def fit_limits(limits: Limits) -> Limits:
+    """These limits, with as many connections as there are descriptors: each
+    may need two, for a model is asked over one of its own. The usual soft
+    limit of 1,024 is raised; who runs out can keep no message either."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft == resource.RLIM_INFINITY or soft >= wanted:
-        return limits
-    soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-    most = max(limits.unfinished, soft - _SPARE_FILES)
-    return replace(limits, connections=min(limits.connections, most))
+    wanted = 2 * limits.connections + _OTHER_FILES
+    if 0 <= soft < wanted and soft != hard:
+        soft = wanted if hard < 0 else min(wanted, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    most = (soft - _OTHER_FILES) // 2 if soft >= 0 else limits.connections
+    return replace(limits, connections=min(limits.connections,
+                                           max(most, limits.unfinished)))

@@ -357,6 +357,26 @@ def test_a_chunked_body_is_measured_too():
     assert status == 413
 
 
+def test_large_bodies_together_have_a_bound(monkeypatch):
+    monkeypatch.setattr("claw.gateway.app.MOST_HELD_BYTES", 150_000)
+    table = [Endpoint("/open", echo, methods=("POST",), access="open",
+                      body_bytes=1 << 20)]
+    large, small = (request(method="POST", body=b"x" * size)
+                    for size in (100_000, 10))
+
+    async def go():
+        async with serving(table, Limits(body_s=5)) as (port, _, app):
+            _, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(large[:-1])
+            await until(lambda: app._held > 90_000)
+            found = [(await exchange(port, raw))[0] for raw in (large, small)]
+            writer.close()
+            await until(lambda: app._held == 0)
+            return [*found, (await exchange(port, large))[0]]
+
+    assert asyncio.run(go()) == [503, 200, 200]
+
+
 def test_the_answer_to_a_body_that_is_too_large_arrives():
     """Closing a socket with bytes unread resets it."""
     raw = request("/key", method="POST", token=TOKEN,

@@ -143,3 +143,32 @@ def test_guessing_tokens_is_counted_and_does_not_lock_the_owner_out():
 
     assert guesses == [401] * 5 + [429] * 2
     assert owner == 200
+
+
+def test_a_rotated_key_gets_no_more_of_a_stream_that_is_open(
+        tmp_path, monkeypatch):
+    monkeypatch.setattr("claw.gateway.app.LOOK_AGAIN_S", 0.0)
+    keys = KeyStore(tmp_path / "gateway.db")
+    tokens = [keys.add(name) for name in ("laptop", "phone")]
+
+    async def go():
+        async with serving(log=(log := Log())) as (port, _, app):
+            app.identify[:] = [lambda asked: keys.find(
+                asked.headers["authorization"].partition(" ")[2])]
+            streams = [await asyncio.open_connection("127.0.0.1", port)
+                       for _ in tokens]
+            for (reader, writer), token in zip(streams, tokens, strict=True):
+                writer.write(request("/stream", token=token))
+                await reader.readuntil(b"data: x")
+            keys.rotate("laptop")
+            async with asyncio.timeout(5):
+                await streams[0][0].read()
+                await streams[1][0].readuntil(b"data: x")
+            assert not streams[1][0].at_eof()
+            for _, writer in streams:
+                writer.close()
+        return log.lines
+    lines = asyncio.run(go())
+    keys.close()
+
+    assert [event for event, _ in lines if event == "gateway.fault"] == []

@@ -179,7 +179,8 @@ def test_of_too_many_codes_the_oldest_goes(path):
     assert [row.name for row in store.list()] == ["d", "d 2", "d 3"]
 
 
-def test_a_device_without_a_name_gets_one(path):
+@pytest.mark.parametrize("name", ["a\nb", "\ud800", "a\u202eb", "\x9b31m"])
+def test_a_device_without_a_name_to_read_gets_one(path, name):
     store = KeyStore(path)
 
-    assert store.use_code(store.add_code(8, 60, 3), "a\nb")[0] == "device"
+    assert store.use_code(store.add_code(8, 60, 3), name)[0] == "device"

@@ -12,7 +12,7 @@ import pytest
 
 from claw.gateway.endpoint import Endpoint, reply
 from claw.gateway.room import Limits, Room, find_network
-from claw.gateway.server import fit_files
+from claw.gateway.server import fit_limits
 from claw.testing.contracts.stage import until
 from tests.gateway.test_app import TABLE, exchange, request, serving
 
@@ -231,8 +231,8 @@ def test_a_client_that_asks_before_sending_is_told_to_go_on():
 
 @pytest.mark.parametrize(("soft", "hard", "connections", "raised"), [
     (65_536, 65_536, 2048, None), (-1, -1, 2048, None),
-    (1024, 524_288, 2048, 2816), (1024, 1024, 256, 1024),
-    (256, 256, 64, 256)])
+    (1024, 524_288, 2048, 4352), (1024, 1024, 384, None),
+    (256, 256, 64, None)])
 def test_there_are_files_left_for_others(monkeypatch, soft, hard,
                                          connections, raised):
     made = []
@@ -240,7 +240,7 @@ def test_there_are_files_left_for_others(monkeypatch, soft, hard,
     monkeypatch.setattr(resource, "setrlimit",
                         lambda what, pair: made.append(pair[0]))
 
-    assert fit_files(Limits()).connections == connections
+    assert fit_limits(Limits()).connections == connections
     assert made == ([] if raised is None else [raised])
 
 
@@ -279,3 +279,20 @@ def test_ten_thousand_half_open_connections_take_bounded_memory():
     assert status == 200
     assert most < 400
     assert peak < 48 * 2**20
+
+
+@pytest.mark.parametrize(("soft", "hard", "connections", "left"), [
+    (1024, 20_000, 1000, 2256),  # the usual: raised
+    (1024, 1024, 384, None),
+    (20_000, 20_000, 1000, None),
+    (300, 300, 64, None),
+    (resource.RLIM_INFINITY, resource.RLIM_INFINITY, 1000, None),
+])
+def test_connections_leave_descriptors_for_the_rest(
+        monkeypatch, soft, hard, connections, left):
+    made = []
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (soft, hard))
+    monkeypatch.setattr(resource, "setrlimit", lambda _, two: made.append(two))
+
+    assert fit_limits(Limits(connections=1000)).connections == connections
+    assert made == ([] if left is None else [(left, hard)])
