@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 from starlette.routing import Match, Route
 
 from claw.core.errors import (
@@ -267,7 +267,7 @@ class App:
         kept = None
         try:
             response = await self._make(talk, endpoint)
-            if type(response).__name__ != "StreamingResponse" \
+            if not isinstance(response, StreamingResponse) \
                     and 200 <= response.status_code < 300 \
                     and len(response.body) <= _KEPT_BYTES:
                 kept = Kept(fingerprint, response.status_code,
