@@ -9,7 +9,9 @@ Programs post signed messages to claw and get signed answers.
 
 1. Make a secret that both sides know; claw keeps it encrypted:
 
-   `openssl rand -hex 32 | claw config set channels_config.webhook.secret`
+   `SECRET=$(openssl rand -hex 32)`
+
+   `printf %s "$SECRET" | claw config set channels_config.webhook.secret`
 2. Say where answers go, and on which port claw listens:
 
    `claw config set channels_config.webhook.send_url https://example.org/in`

@@ -74,6 +74,7 @@ class OpenAIApi:
                 size: int = BODY_BYTES) -> Endpoint:
             return Endpoint(path, self._guard(handle), methods=(method,),
                             body_bytes=size, timeout_s=None,
+                            keeps_answers=method == "POST",
                             render_error=render_error)
         return (row("/v1/chat/completions", self.complete),
                 row("/v1/responses", self.respond),

@@ -69,6 +69,26 @@ def test_a_model_answers_through_the_sdk(api):
     assert 50 in (body.get("max_tokens"), body.get("max_completion_tokens"))
 
 
+def test_a_call_that_is_repeated_with_its_key_is_paid_once(api):
+    key = {"Idempotency-Key": "k1"}
+    with FakeOpenAI(["one", "two"]) as server, api(server) as served:
+        first, again = [ask(served, extra_headers=key) for _ in range(2)]
+        other = ask(served, key="mina", extra_headers=key)
+
+    assert first == again
+    assert other.choices[0].message.content == "two"
+    assert len(server.chats) == 2
+
+
+def test_a_stream_with_a_key_is_made_anew(api):
+    with FakeOpenAI(["one", "two"]) as server, api(server) as served:
+        found = ["".join(chunk.choices[0].delta.content or "" for chunk in ask(
+            served, stream=True, extra_headers={"Idempotency-Key": "k1"}))
+            for _ in range(2)]
+
+    assert found == ["one", "two"]
+
+
 def test_a_stream_is_chunks_then_the_usage_then_the_end(api):
     with FakeOpenAI([Reply("a longer answer", chunk_size=4)]) as server, \
             api(server) as served:
