@@ -247,7 +247,8 @@ def test_ngircd_restarted_and_stopped_in_its_tracks(tmp_path, monkeypatch):
                 await until(lambda: not second.is_open)
                 server.thaw()
                 await until(lambda: peer.session not in (None, second))
-                await until(lambda: "#claw" in peer.session.joined)
+                await until(lambda: peer.session is not None
+                            and "#claw" in peer.session.joined)
 
         asyncio.run(work())
 
