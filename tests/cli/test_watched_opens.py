@@ -89,6 +89,7 @@ CALLS = {
     "send": [["telegram:1001", "-f", "OUTSIDE", "see here"],
              ["telegram:1001", "[DOCUMENT:notes.txt]"]],
     "status": [[], ["--json"]], "why": [[]], "cost": [[], ["--json"]],
+    "gateway token": [["add", "laptop"], ["list"]], "gateway pair": [[]],
     "channel setup": [[]], "channel list": [[]], "channel doctor": [[]],
     "queue list": [["--all"]], "queue retry": [[]],
     "queue purge": [["--older-than", "0d", "--yes"]],
@@ -136,7 +137,7 @@ CALLS = {
     "do": [["list the files"]], "help": [["ask"]], "version": [[]],
 }
 # Works in folders of its own; runs until it is stopped (below).
-NOT_HERE = {"prove", "tap"}
+NOT_HERE = {"prove", "tap", "acp", "gateway serve", "gateway link"}
 
 
 @pytest.fixture
