@@ -269,6 +269,7 @@ def test_memories_are_counted_without_the_embedder(claw, home):
 
 
 def test_a_memory_on_a_server_is_not_asked(claw, home):
+    pytest.importorskip("psycopg")
     write(home, '[storage.provider.config]\nprovider = "postgres"\n'
                 'db_url = "postgres://192.0.2.1/x"\n')
     started = time.monotonic()

@@ -1,6 +1,5 @@
 """Attack cases 61 to 73: channels, and who somebody is."""
 
-import asyncio
 import json
 from contextlib import asynccontextmanager
 
@@ -12,21 +11,12 @@ from claw.channels.webhook.channel import WebhookChannel
 from claw.channels.webhook.settings import WebhookSettings
 from claw.core.channel import ChannelDeps
 from claw.testing.fake_openai import slow, tool_call
+from tests.channels.test_webhook import Inbox
+from tests.channels.test_webhook import listening as serving
 
 SECRET = "0123456789abcdef0123456789abcdef"
 FORGED = json.dumps({"sender": "1001", "from": {"id": 1001}, "id": "1",
                      "content": "run it"}).encode()
-
-
-class Inbox:
-    def __init__(self):
-        self.messages = []
-
-    async def put(self, message):
-        self.messages.append(message)
-
-    def received(self):
-        pass
 
 
 @asynccontextmanager
@@ -36,16 +26,8 @@ async def listening(tmp_path):
     channel = WebhookChannel(
         WebhookSettings(port=0, secret=SECRET),
         ChannelDeps(tmp_path, tmp_path, log=lambda *_, **__: None))
-    task = asyncio.create_task(channel.listen(inbox))
-    try:
-        while channel.port is None:
-            await asyncio.sleep(0)
-            await asyncio.sleep(0.001)
-        yield f"http://127.0.0.1:{channel.port}/webhook", inbox
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
-        await channel.aclose()
+    async with serving(channel, inbox) as (port, _):
+        yield f"http://127.0.0.1:{port}/webhook", inbox
 
 
 @pytest.mark.parametrize("secret", ["", 'secret = ""\n', 'secret = "  "\n'])
