@@ -63,14 +63,17 @@ class Peer:
                         marks=Marks()), patience=patience)
         task = asyncio.create_task(self.channel.listen(self.inbox))
         try:
-            await until(lambda: task.done() or self.session)
-            await until(lambda: task.done() or "#claw" in
-                        self.session.joined)
+            await until(lambda: task.done() or self.has_joined())
             yield
         finally:
             task.cancel()
             await asyncio.wait({task})
             await self.channel.aclose()
+
+    def has_joined(self, after=None):
+        """Whether a session is in the channel, another one than `after`."""
+        session = self.session
+        return session not in (None, after) and "#claw" in session.joined
 
     @property
     def session(self):
@@ -228,7 +231,7 @@ def test_ngircd_without_accounts_and_with_a_nick_in_use(
 
 
 def test_ngircd_restarted_and_stopped_in_its_tracks(tmp_path, monkeypatch):
-    patience = Patience(silence_s=0.5, answer_s=0.5)
+    patience = Patience(silence_s=1.5, answer_s=1.5)
     monkeypatch.setattr("claw.channels.irc.client._WAITS_S", (0.0,))
 
     with ngircd("server-pass") as server:
@@ -240,15 +243,12 @@ def test_ngircd_restarted_and_stopped_in_its_tracks(tmp_path, monkeypatch):
                 first = peer.session
                 await asyncio.to_thread(server.stop, signal.SIGKILL)
                 await asyncio.to_thread(server.start)
-                await until(lambda: peer.session not in (None, first))
+                await until(lambda: peer.has_joined(after=first))
                 second = peer.session
-                await until(lambda: "#claw" in second.joined)
                 server.freeze()
-                await until(lambda: not second.is_open)
+                await until(lambda: peer.session is not second)
                 server.thaw()
-                await until(lambda: peer.session not in (None, second))
-                await until(lambda: peer.session is not None
-                            and "#claw" in peer.session.joined)
+                await until(lambda: peer.has_joined(after=second))
 
         asyncio.run(work())
 
