@@ -31,9 +31,9 @@ def tap(context: typer.Context,
             "--auto", help="Count a message as handled once its line is "
                            "written.")] = False,
         jobs: Annotated[int | None, typer.Option(
-            "-j", "--jobs", metavar="N", min=1, max=64, show_default="1",
-            help="Largest number of commands at once; a conversation has "
-                 "one.")] = None,
+            "-j", "--jobs", metavar="N", min=1, max=64,
+            help="Largest number of commands at once, 1 where nothing is "
+                 "said; a conversation has one.")] = None,
         tries: Annotated[int, typer.Option(
             "--tries", metavar="N", min=0,
             help="Give a message up that was refused so often; 0: never."
