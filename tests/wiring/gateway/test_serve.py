@@ -297,6 +297,23 @@ def test_alone_a_taken_port_is_exit_5(scene):
     assert "Traceback" not in noise
 
 
+def test_the_status_shows_a_gateway_that_runs_alone(scene):
+    with alone(scene) as process:
+        until_it_serves(scene.port)
+        done = subprocess.run(
+            [sys.executable, "-m", "claw", "status", "--json"], text=True,
+            capture_output=True, check=False,
+            env={**os.environ, "CLAW_HOME": str(scene.places.home)})
+    status = json.loads(done.stdout)
+
+    check, = [one for one in status["checks"] if one["id"] == "gateway"]
+    assert check["status"] == "ok"
+    assert check["detail"].startswith(
+        f"claw gateway, pid {process.pid}, for ")
+    assert status["gateway"]["pid"] == process.pid
+    assert status["listen"] == {"running": False}
+
+
 def test_idle_it_wakes_for_next_to_nothing(scene):
     """uvicorn's own server would ten times a second."""
     with alone(scene) as process:
