@@ -297,6 +297,16 @@ def test_alone_a_taken_port_is_exit_5(scene):
     assert "Traceback" not in noise
 
 
+def test_a_port_that_another_claw_holds_is_said_to_be_claws(scene):
+    with alone(scene):
+        until_it_serves(scene.port)
+        with alone(scene) as second:
+            _, noise = second.communicate(timeout=20)
+
+    assert second.returncode == 5
+    assert "another claw holds the port (claw status names it; " in noise
+
+
 def test_the_status_shows_a_gateway_that_runs_alone(scene):
     with alone(scene) as process:
         until_it_serves(scene.port)
