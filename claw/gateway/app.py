@@ -35,6 +35,7 @@ from claw.gateway.endpoint import (
     Endpoint,
     Key,
     Refused,
+    RenderError,
     render_plain,
     reply,
 )
@@ -196,11 +197,13 @@ class App:
             path = path[len(self._prefix):]
         allowed: list[str] = []
         for route, endpoint in self._rows:
+            if _find_area(endpoint.path) == _find_area(path):
+                talk.render = endpoint.render_error  # also where none fits
             match, child = route.matches({**talk.scope, "path": path,
                                           "root_path": ""})
             if match is Match.FULL:
                 talk.scope["path_params"] = child["path_params"]
-                talk.endpoint = endpoint
+                talk.endpoint, talk.render = endpoint, endpoint.render_error
                 return endpoint
             if match is Match.PARTIAL:
                 allowed += endpoint.methods
@@ -329,6 +332,7 @@ class _Talk:
         self.address = scope["client"][0] if scope.get("client") else None
         self.peer = self.address or "unknown"
         self.endpoint: Endpoint | None = None
+        self.render: RenderError = render_plain
         self.key: Key | None = None
         self.find_key: Callable[[], Key | None] = lambda: None
         self.is_local = False
@@ -378,13 +382,16 @@ class _Talk:
     async def refuse(self, status: int, message: str,
                      hint: str | None = None,
                      headers: dict[str, str] | None = None) -> None:
-        render = self.endpoint.render_error if self.endpoint \
-            else render_plain
-        await reply(render(status, message, hint), status, headers)(
+        await reply(self.render(status, message, hint), status, headers)(
             self.scope, self.receive, self.send)
 
     def _too_large(self) -> Refused:
         return Refused(413, f"the body is larger than {self._most} bytes")
+
+
+def _find_area(path: str) -> list[str]:
+    """The first part of a path: rows that share it refuse alike."""
+    return path.split("/", 2)[:2]
 
 
 def _find_bearer(request: Request, keys: FindsKeys) -> Key | None:

@@ -20,6 +20,7 @@ from claw.core.log import Tap
 from claw.core.times import rfc3339
 from claw.gateway.endpoint import Call, Endpoint, Refused
 from claw.gateway.keys import OWNER
+from claw.gateway.openai.errors import render_error
 from claw.gateway.openai.stream import ALIVE, EventStream
 
 KEPT = 256
@@ -75,7 +76,8 @@ class Events:
 
     @property
     def endpoint(self) -> Endpoint:
-        return Endpoint("/v1/events", self.open, timeout_s=None)
+        return Endpoint("/v1/events", self.open, timeout_s=None,
+                        render_error=render_error)
 
     async def open(self, call: Call) -> Response:
         if call.key is None or call.key.sees != OWNER:

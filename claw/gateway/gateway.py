@@ -130,6 +130,8 @@ class Gateway:
                         != (settings.host, settings.port)):
                     await stack.enter_async_context(self._open_door(
                         name, row, place.address, settings, inbox))
+                else:
+                    self._log("channel.listening", channel=name)
                 await asyncio.Event().wait()
         finally:
             self._lent.remove(row)
@@ -147,8 +149,8 @@ class Gateway:
         app.mount([row])
         server = Server(app, self._limits, f"channels_config.{name}")
         port = await server.start(*address)
-        self._log(f"{name}_listening", host=address[0], port=port,
-                  path=row.path)
+        self._log("channel.listening", channel=name, host=address[0],
+                  port=port, path=row.path)
         heard = inbox if isinstance(inbox, HearsServing) else None
         if heard is not None:
             heard.serving(address[0], port)

@@ -15,7 +15,7 @@ from uvicorn.server import ServerState
 from claw.core.value import replace
 from claw.gateway.connection import Connection
 from claw.gateway.room import Limits, Room
-from claw.net.listening import bind_error
+from claw.net.listening import find_holder
 
 _OTHER_FILES = 256  # databases, channels, tools
 
@@ -46,7 +46,8 @@ class Server:
                                    self._limits),
                 host, port, reuse_address=True, backlog=256)
         except OSError as error:
-            raise bind_error(self._section, host, port, error) from error
+            raise await find_holder(self._section, host, port, error
+                                    ) from error
         return int(self._server.sockets[0].getsockname()[1])
 
     async def close(self) -> None:

@@ -30,6 +30,17 @@ def bind_error(section: str, host: str, port: int, error: OSError
     return UnavailableError(f"{where}: {error.strerror or error}")
 
 
+async def find_holder(section: str, host: str, port: int, error: OSError
+                      ) -> ClawError:
+    """`bind_error`, which says whether it is a claw that holds the port."""
+    problem = bind_error(section, host, port, error)
+    if error.errno != errno.EADDRINUSE or not await _is_claw(host, port):
+        return problem
+    return UnavailableError(
+        problem.message.replace("another program", "another claw"),
+        hint=f"claw status names it; {problem.hint}")
+
+
 async def find_port(section: str, host: str, port: int) -> Finding:
     """Whether the port is free, or a claw's that runs."""
     try:

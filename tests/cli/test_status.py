@@ -89,8 +89,17 @@ def test_a_running_listen_says_how_its_channels_are(claw, home):
     assert done.code == 0
     assert done.json["listen"]["pid"] == os.getpid()
     assert "for 2 h" in find(done, "listen")["detail"]
-    assert re.match("last receive . s ago, last send never",
+    assert re.match("last receive . s ago, no send since its start",
                     find(done, "channels.telegram.traffic")["detail"])
+
+
+def test_a_channel_that_was_started_again_does_not_say_never(claw, home):
+    write(home)
+    say(home, parts={"channel:telegram": {"status": "ok"}})
+    done = claw("status", "--json")
+
+    assert find(done, "channels.telegram.traffic")["detail"] == (
+        "no receive since its start, no send since its start")
 
 
 def test_a_broken_channel_shows_its_error_and_the_next_step(claw, home):

@@ -514,3 +514,11 @@ def test_a_command_that_prints_too_much_has_not_handled_it(scene):
         line = child.stderr.readline()
     stop(child)
     assert scene.rows() == [("one", "waiting")]
+
+
+def test_jobs_without_a_command_are_refused(claw):
+    done = claw("tap", "webhook", "-j", "4")
+
+    assert done.code == 2
+    assert "-j is for a command" in done.err
+    assert "claw tap webhook -j 4 -- COMMAND" in done.err

@@ -15,6 +15,7 @@ from claw.channels.telegram.api import BotApi
 from claw.core.abilities import Finding
 from claw.core.errors import AuthError, ClawError
 from claw.net.addresses import is_address, is_loopback
+from claw.net.errors import name_cause
 from claw.net.remote import load_certificates
 
 _STEP_S = 5.0
@@ -79,6 +80,10 @@ async def _way(base_url: str, direct: bool) -> AsyncIterator[Finding]:
                       None if near else "use https:// in api_base_url")
 
 
+def _explain(error: Exception) -> str:
+    return name_cause(error) or str(error) or "no answer in time"
+
+
 async def _dns(host: str, port: int) -> Finding:
     loop = asyncio.get_running_loop()
     try:
@@ -87,7 +92,7 @@ async def _dns(host: str, port: int) -> Finding:
                                            type=socket.SOCK_STREAM)
     except (OSError, TimeoutError, UnicodeError) as error:
         return Finding("dns", "fail", f"{host} has no address: "
-                       f"{error or type(error).__name__}",
+                       f"{_explain(error)}",
                        f"getent hosts {host}")
     return Finding("dns", "ok", f"{host} is {found[0][4][0]}")
 
@@ -98,7 +103,7 @@ async def _tcp(host: str, port: int) -> Finding:
             _, writer = await asyncio.open_connection(host, port)
     except (OSError, TimeoutError) as error:
         return Finding("tcp", "fail", f"no connection to {host}:{port}: "
-                       f"{error or type(error).__name__}",
+                       f"{_explain(error)}",
                        f"curl -sv --max-time 5 telnet://{host}:{port}; a "
                        "firewall? set channels_config.telegram.proxy_url")
     await _close(writer)
@@ -112,7 +117,7 @@ async def _tls(host: str, port: int) -> Finding:
                 host, port, ssl=load_certificates(), server_hostname=host)
     except (OSError, TimeoutError) as error:
         return Finding("tls", "fail", f"no secure connection: "
-                       f"{error or type(error).__name__}",
+                       f"{_explain(error)}",
                        f"openssl s_client -connect {host}:{port}; for an "
                        "authority of your own set SSL_CERT_FILE")
     await _close(writer)

@@ -30,10 +30,10 @@ def tap(context: typer.Context,
         auto: Annotated[bool, typer.Option(
             "--auto", help="Count a message as handled once its line is "
                            "written.")] = False,
-        jobs: Annotated[int, typer.Option(
+        jobs: Annotated[int | None, typer.Option(
             "-j", "--jobs", metavar="N", min=1, max=64,
-            help="Largest number of commands at once; a conversation has "
-                 "one.")] = 1,
+            help="Largest number of commands at once, 1 where nothing is "
+                 "said; a conversation has one.")] = None,
         tries: Annotated[int, typer.Option(
             "--tries", metavar="N", min=0,
             help="Give a message up that was refused so often; 0: never."
@@ -54,6 +54,9 @@ def tap(context: typer.Context,
     if command and auto:
         raise UsageError("--auto is for lines on stdout",
                          hint="the exit code of the command decides")
+    if jobs is not None and not command:
+        raise UsageError("-j is for a command, and there is none",
+                         hint=f"claw tap {channel} -j {jobs} -- COMMAND")
     if command and shutil.which(command[0]) is None:
         raise UsageError(f"there is no command {command[0]!r}",
                          hint="is it executable, and its path right? "
@@ -63,7 +66,7 @@ def tap(context: typer.Context,
                      "stdin (--auto: once it is written)")
     require_trust(run.use_workspace(asks=True))
     install_from_environment()
-    asyncio.run(_serve(run, channel, command, auto=auto, jobs=jobs,
+    asyncio.run(_serve(run, channel, command, auto=auto, jobs=jobs or 1,
                        tries=tries))
 
 

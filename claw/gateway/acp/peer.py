@@ -77,7 +77,7 @@ class Peer:
 
     def _parse(self, line: bytes) -> Envelope:
         try:
-            found = msgspec.json.decode(line, type=Envelope)
+            found = msgspec.json.decode(_mend(line), type=Envelope)
         except msgspec.ValidationError as error:
             raise RpcError(wire.INVALID_REQUEST,
                            f"no JSON-RPC message: {error}") from error
@@ -168,6 +168,18 @@ class Peer:
             line = json.dumps(message, ensure_ascii=False).encode(
                 "utf-8", "replace")
         self._write(line)
+
+
+def _mend(line: bytes) -> bytes:
+    """The line with "?" for half a character (a lone \\ud800), which
+    msgspec takes for broken JSON."""
+    if b"\\ud" not in line and b"\\uD" not in line:
+        return line
+    try:
+        return json.dumps(json.loads(line), ensure_ascii=False).encode(
+            "utf-8", "replace")
+    except (ValueError, RecursionError):
+        return line
 
 
 def _decode(message: Envelope, struct: type[S]) -> S:

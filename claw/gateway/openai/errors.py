@@ -83,7 +83,7 @@ _TABLE: tuple[tuple[type[ClawError], int, str | None, bool], ...] = (
     (DeniedError, 403, "denied", False),
     (NotFoundError, 404, None, False),
     (UsageError, 400, None, False),
-    (ConfigError, 500, "configuration", False),
+    (ConfigError, 503, "configuration", False),
 )
 # Refusals of a vendor that are the client's to mend.
 _PASSED_ON = (400, 404, 413, 422)

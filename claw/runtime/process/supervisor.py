@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from claw.core.abilities import ClosesChannel, PollsOnce
+from claw.core.abilities import ClosesChannel, PollsOnce, ReceivesWebhook
 from claw.core.channel import Channel, Inbox
 from claw.core.errors import ClawError, LeaseLostError, StorageError, describe
 from claw.core.log import Log
@@ -141,7 +141,8 @@ class Supervisor:
         channel = self._get_channel()
         self._health.ok(self.part)
         self._health.begin_receiving(self.part)
-        self._log("channel.listening", channel=self.name)
+        if not isinstance(channel, ReceivesWebhook):  # the gateway says it
+            self._log("channel.listening", channel=self.name)
         listening = asyncio.ensure_future(channel.listen(self._inbox))
         renewed = asyncio.ensure_future(self._renewed.wait())
         told = False

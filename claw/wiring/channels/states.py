@@ -3,6 +3,7 @@
 import os
 import time
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from claw.channels import REGISTRY
@@ -14,7 +15,11 @@ from claw.runtime.process.health import read_state
 from claw.runtime.settings import ChannelsSettings
 from claw.storage.names import Binding, PeopleFile
 from claw.wiring.channels.names import CONSOLE, SECTION, list_configured
-from claw.wiring.workspace.place_names import people_path, state_path
+from claw.wiring.workspace.place_names import (
+    gateway_state_path,
+    people_path,
+    state_path,
+)
 
 STALE_S = 60.0
 
@@ -84,7 +89,17 @@ def read_parts(places: Places) -> dict[str, Any] | None:
 def read_running(places: Places) -> Running | None:
     """The `claw listen` whose process is alive; None where there is
     none."""
-    state = read_state(state_path(places))
+    return _read_running(state_path(places))
+
+
+def read_gateway(places: Places) -> Running | None:
+    """The same of a `claw gateway` that runs alone."""
+    found = _read_running(gateway_state_path(places))
+    return None if found is None or found.age_s > STALE_S else found
+
+
+def _read_running(path: Path) -> Running | None:
+    state = read_state(path)
     if state is None or not isinstance(state.get("components"), dict):
         return None
     age = age_s(state.get("written_at"))

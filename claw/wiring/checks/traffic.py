@@ -15,8 +15,8 @@ def check_traffic(state: ChannelState) -> Check:
                      "started", "claw listen, without --channel")
     detail = (("" if state.status in ("ok", "error")
                else f"{state.status}; ")
-              + f"last receive {format_ago(state.last_receive)}, "
-              f"last send {format_ago(state.last_send)}"
+              + _format_last("receive", state.last_receive)
+              + ", " + _format_last("send", state.last_send)
               + (f", restarted {plural(state.restarts, 'time')}"
                  if state.restarts else ""))
     if state.status == "error":
@@ -27,6 +27,11 @@ def check_traffic(state: ChannelState) -> Check:
                      f"settings from before: {state.rejected}",
                      "correct config.toml, it is taken over at once")
     return Check(check_id, "ok", detail)
+
+
+def _format_last(what: str, stamp: str | None) -> str:
+    return f"no {what} since its start" if stamp is None \
+        else f"last {what} {format_ago(stamp)}"
 
 
 def format_ago(stamp: str | None) -> str:

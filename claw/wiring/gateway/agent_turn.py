@@ -96,7 +96,9 @@ class AgentTurns:
         request = build_chat_request(call, find_target(
             parts.agent.provider, Place(parts.providers.vendor(
                 parts.choice.provider_name), parts.agent.model)))
-        shown = _Shown(pipe if call.stream else None, partial(
+        # What claw says without a model may turn out to be an error.
+        live = call.stream and parts.choice.provider_name != OFFLINE
+        shown = _Shown(pipe, live, partial(
             self._log, "tool", turn=context.turn_id))
         record = TurnRecord(opened.log, Start(
             context.turn_id, "gateway", said.question,
@@ -116,7 +118,7 @@ class AgentTurns:
                     max_tokens=call.max_tokens,
                     response_schema=request.response_schema,
                     options=request.options, temperature=call.temperature,
-                    stream=call.stream, live_text=call.stream,
+                    stream=live, live_text=live,
                     directives=False))
         except (Exception, asyncio.CancelledError) as error:
             record.end(None, error)
@@ -127,16 +129,16 @@ class AgentTurns:
         record.end(result)
         self._log("turn", turn=context.turn_id, outcome="answered",
                   id=context.channel)
-        return self._finish(parts, result, shown, context, call)
+        return self._finish(parts, result, shown, context)
 
     def _finish(self, parts: Parts, result: TurnResult, shown: "_Shown",
-                context: TurnContext, call: ModelCall) -> ChatResponse:
+                context: TurnContext) -> ChatResponse:
         """The answer, with what claw itself says under it. Raises
         ConfigError where no model is configured and nothing is known."""
         if parts.choice.provider_name == OFFLINE \
                 and result.finish_reason == NO_ANSWER:
             raise ConfigError(NO_MODEL, hint=f"to add a model: {WAYS}")
-        if not call.stream:
+        if not shown.live:
             shown.put(result.text)
         if result.remarks:
             shown.put("\n\n" + "\n".join(result.remarks))
@@ -210,11 +212,12 @@ def _narrow(parts: Parts, context: TurnContext, system: str, *,
 
 
 class _Shown:
-    """What the client sees of the answer; `pipe` None: nothing before its
+    """What the client sees of the answer; unless `live`: nothing before its
     end."""
 
-    def __init__(self, pipe: Pipe | None, note_tool: Callable[..., None]
+    def __init__(self, pipe: Pipe, live: bool, note_tool: Callable[..., None]
                  ) -> None:
+        self.live = live
         self._pipe = pipe
         self._note_tool = note_tool
         self._pieces: list[str] = []
@@ -229,8 +232,7 @@ class _Shown:
             text = "\n\n" + text.lstrip()
             self._apart = False
         self._pieces.append(text)
-        if self._pipe is not None:
-            self._pipe.put(text)
+        self._pipe.put(text)
 
     def hear(self, event: Event) -> None:
         """Text as it comes. What was said before a call of a tool can't be
@@ -238,7 +240,7 @@ class _Shown:
         if isinstance(event, ToolFinished):
             self._note_tool(tool=event.name, ok=event.success,
                             seconds=round(event.seconds, 2))
-        elif self._pipe is None:
+        elif not self.live:
             return  # the whole answer comes at the end
         elif isinstance(event, TextDelta):
             self.put(event.text)

@@ -3,14 +3,14 @@
 import asyncio
 import signal
 from collections.abc import Callable, Sequence
-from contextlib import AsyncExitStack, aclosing
+from contextlib import AsyncExitStack, aclosing, suppress
 from typing import TYPE_CHECKING, Any
 
 from claw.agent.background import cancel_all
 from claw.config.places import Places
 from claw.config.tree import Tree, load
 from claw.config.watch import changes, stamp
-from claw.core.errors import ClawError
+from claw.core.errors import ClawError, describe
 from claw.core.log import Log, Tap
 from claw.gateway.app import App
 from claw.gateway.endpoint import Endpoint
@@ -18,17 +18,19 @@ from claw.gateway.gateway import Gateway
 from claw.gateway.keys import KeyStore
 from claw.gateway.room import Limits
 from claw.gateway.settings import GatewaySettings, check_exposure
-from claw.runtime.process.health import Health
+from claw.runtime.process.health import Health, write_state
 from claw.wiring.channels.states import read_parts
 from claw.wiring.gateway.keys import open_keys
 from claw.wiring.gateway.parts import GatewayParts
 from claw.wiring.gateway.tables import TABLES
+from claw.wiring.workspace.place_names import gateway_state_path
 
 if TYPE_CHECKING:
     from claw.wiring.listen.service import Runtime
 
 PART = "gateway"
 DRAIN_S = 20.0
+_TELL_S = 24.0  # how often a gateway alone says that it runs
 
 
 def build_gateway(places: Places, tree: Callable[[], Tree], log: Log,
@@ -94,7 +96,7 @@ class _Alone:
         self._places = places
         self._log = log
         self._tree = load(places)
-        self._health = Health()
+        self._health = Health("gateway")
         self._changed = asyncio.Event()
         self._gateway, self.keys = build_gateway(
             places, lambda: self._tree, log, self._health,
@@ -104,9 +106,22 @@ class _Alone:
         while True:
             settings = self._read()
             async with self._gateway.open(settings):
-                while self._read() == settings:
+                while True:
                     self._changed.clear()
-                    await self._changed.wait()
+                    if self._read() != settings:
+                        break
+                    await self._tell()
+                    with suppress(TimeoutError):
+                        async with asyncio.timeout(_TELL_S):
+                            await self._changed.wait()
+
+    async def _tell(self) -> None:
+        """Say to `claw status` that we run."""
+        try:
+            await asyncio.to_thread(write_state, self._health,
+                                    gateway_state_path(self._places))
+        except ClawError as error:
+            self._log("state.error", error=describe(error))
 
     async def watch(self) -> None:
         file = self._places.config_file

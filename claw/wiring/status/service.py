@@ -15,6 +15,7 @@ from claw.wiring.channels.states import (
     Running,
     age_s,
     build_state,
+    read_gateway,
     read_running,
 )
 from claw.wiring.checks.check import Check
@@ -51,7 +52,7 @@ def read_service(places: Places, tree: Tree | None) -> Iterator[Part]:
                 and name != "config":
             yield _describe_part(name, parts[name])
         elif name == "gateway":
-            yield Part(name, None, ())
+            yield _describe_gateway(read_gateway(places))
 
 
 def _find_running(places: Places) -> Running | None:
@@ -76,18 +77,34 @@ def _describe_process(running: Running | None, absent: CheckStatus) -> Part:
         return Part("listen", {"running": False}, (Check(
             "listen", absent, "does not run: nothing is received or answered",
             "claw listen" if absent == "fail" else "claw channel setup"),))
-    command = f"claw {running.command}, pid {running.pid}"
-    since = age_s(running.since)
-    data = {"running": True, "command": running.command, "pid": running.pid,
-            "since": running.since}
+    data = {"running": True, **_identify(running)}
     if running.age_s > STALE_S:
         return Part("listen", data, (Check(
-            "listen", "fail", f"{command}: it has said nothing for "
-            f"{format_span(running.age_s)}",
+            "listen", "fail", f"claw {running.command}, pid {running.pid}: "
+            f"it has said nothing for {format_span(running.age_s)}",
             f"is it stopped? ps -o pid,stat,cmd -p {running.pid}"),))
-    return Part("listen", data, (Check("listen", "ok", command + (
+    return Part("listen", data, (_check_running("listen", running),))
+
+
+def _describe_gateway(alone: Running | None) -> Part:
+    """One that `claw listen` does not serve."""
+    if alone is None:
+        return Part("gateway", None, ())
+    return Part("gateway", {**alone.parts.get("gateway", {}),
+                            **_identify(alone)},
+                (_check_running("gateway", alone),))
+
+
+def _identify(running: Running) -> dict[str, Any]:
+    return {"command": running.command, "pid": running.pid,
+            "since": running.since}
+
+
+def _check_running(name: str, running: Running) -> Check:
+    since = age_s(running.since)
+    return Check(name, "ok", f"claw {running.command}, pid {running.pid}" + (
         "" if since is None else f", for {format_span(since)} (since "
-        f"{format_minute(str(running.since))})")),))
+        f"{format_minute(str(running.since))})"))
 
 
 def _describe_part(name: str, part: Any) -> Part:

@@ -20,6 +20,11 @@ def state_path(places: Places) -> Path:
     return places.workspace / "state" / "listen.json"
 
 
+def gateway_state_path(places: Places) -> Path:
+    """The same of a `claw gateway`."""
+    return places.workspace / "state" / "gateway.json"
+
+
 def people_path(places: Places) -> Path:
     """Whose the names of allow-lists are."""
     return places.workspace / "state" / "people.json"

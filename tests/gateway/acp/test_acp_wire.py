@@ -123,6 +123,16 @@ def served(claw, tmp_path):
     return serve
 
 
+@pytest.mark.parametrize("half", ["\\ud800", "\\uDC00", "\\ud800x"])
+def test_half_a_character_is_answered_with_the_requests_own_id(half, served):
+    [found] = served('{"jsonrpc": "2.0", "id": 7, "method": "session/prompt",'
+                     ' "params": {"sessionId": "x", "prompt": [{"type": '
+                     f'"text", "text": "a{half}b"}}]}}}}')
+
+    assert found["id"] == 7
+    assert found["error"]["code"] == -32002  # no such session
+
+
 @pytest.mark.parametrize("line", [
     "", "  ", '{"jsonrpc": "2.0", "method": "nope"}',
     '{"jsonrpc": "2.0", "method": "session/cancel"}',

@@ -340,15 +340,39 @@ def test_what_a_channel_may_not_do_can_be_said_of_the_gateway_too(api):
     assert "memory_store" not in names
 
 
-def test_without_a_model_claw_says_so(write_settings):
+@pytest.mark.parametrize("stream", [False, True])
+def test_without_a_model_nothing_is_streamed_before_the_error(
+        write_settings, stream):
     with serve(write_settings("")) as served:
         with pytest.raises(openai.APIStatusError) as caught:
-            ask(served, "what is the meaning of it all?", model="claw")
+            ask(served, "what is the meaning of it all?", model="claw",
+                stream=stream)
         found = ask(served, "6 * 7", model="claw")
+        text = "".join(chunk.choices[0].delta.content or "" for chunk in ask(
+            served, "6 * 7", model="claw", stream=True))
 
-    assert caught.value.status_code == 500
-    assert "no model is configured" in caught.value.message
+    assert caught.value.status_code == 503
+    assert caught.value.code == "configuration"
+    assert caught.value.response.headers["x-should-retry"] == "false"
+    assert "no model is configured (to add a model: " in caught.value.message
     assert "42" in found.choices[0].message.content
+    assert text == found.choices[0].message.content
+
+
+@pytest.mark.parametrize(("method", "path", "status"), [
+    ("GET", "/chat/completions", 405), ("DELETE", "/models/claw", 405),
+    ("POST", "/completions", 404), ("GET", "", 404)])
+def test_what_v1_does_not_have_is_refused_as_openai_does(
+        api, method, path, status):
+    with FakeOpenAI() as server, api(server) as served:
+        found = httpx.request(method, served.url + path, headers={
+            "Authorization": f"Bearer {served.keys['laptop']}"})
+        other = httpx.get(served.url + "x")
+
+    assert found.status_code == status
+    assert found.json()["error"]["type"] == "invalid_request_error"
+    assert found.json()["error"]["message"]
+    assert other.json() == {"error": "nothing is at this path"}
 
 
 # -- claw

@@ -79,7 +79,7 @@ def run(test):
 def test_a_webhook_is_answered_at_both_addresses(scene):
     async def go():
         async with scene.running():
-            await scene.until(lambda: scene.said("webhook_listening")
+            await scene.until(lambda: scene.said("channel.listening")
                               and scene.said("gateway.listening"))
             first = await post(scene.port, 1)
             second = await post(scene.own, 2)
@@ -108,7 +108,7 @@ def test_a_copy_of_a_request_is_answered_and_does_nothing(scene):
 
     async def go():
         async with scene.running():
-            await scene.until(lambda: scene.said("webhook_listening"))
+            await scene.until(lambda: scene.said("channel.listening"))
             said = [await ask(scene.own, "/webhook", method="POST",
                               body=body, headers=headers)
                     for _ in range(5)]
@@ -135,8 +135,21 @@ def test_one_address_may_serve_both(scene):
             assert (await post(scene.port, 1))[0] == 200
     run(go())
 
-    assert not scene.said("webhook_listening")
+    assert scene.said("channel.listening") == [{"channel": "webhook"}]
     assert not scene.said("channel.error")
+
+
+def test_a_webhook_with_an_address_says_once_that_it_listens(scene):
+    async def go():
+        async with scene.running():
+            await scene.until(lambda: scene.said("channel.listening"))
+            await asyncio.sleep(0.1)
+    run(go())
+
+    assert scene.said("channel.listening") == [{
+        "channel": "webhook", "host": "127.0.0.1", "port": scene.own,
+        "path": "/webhook"}]
+    assert not [event for event, _ in scene.events if "_listening" in event]
 
 
 def test_the_gateway_needs_no_channel(scene):
@@ -209,7 +222,7 @@ def test_a_taken_port_ends_nothing_and_is_tried_again(scene, monkeypatch):
         async def retry():
             async with scene.running():
                 await scene.until(lambda: scene.said("gateway.error")
-                                  and scene.said("webhook_listening"))
+                                  and scene.said("channel.listening"))
                 assert (await post(scene.own, 1))[0] == 200
                 await asyncio.sleep(0.3)
                 taken.close()
@@ -295,6 +308,33 @@ def test_alone_a_taken_port_is_exit_5(scene):
     assert process.returncode == 5
     assert "another program holds the port" in noise
     assert "Traceback" not in noise
+
+
+def test_a_port_that_another_claw_holds_is_said_to_be_claws(scene):
+    with alone(scene):
+        until_it_serves(scene.port)
+        with alone(scene) as second:
+            _, noise = second.communicate(timeout=20)
+
+    assert second.returncode == 5
+    assert "another claw holds the port (claw status names it; " in noise
+
+
+def test_the_status_shows_a_gateway_that_runs_alone(scene):
+    with alone(scene) as process:
+        until_it_serves(scene.port)
+        done = subprocess.run(
+            [sys.executable, "-m", "claw", "status", "--json"], text=True,
+            capture_output=True, check=False,
+            env={**os.environ, "CLAW_HOME": str(scene.places.home)})
+    status = json.loads(done.stdout)
+
+    check, = [one for one in status["checks"] if one["id"] == "gateway"]
+    assert check["status"] == "ok"
+    assert check["detail"].startswith(
+        f"claw gateway, pid {process.pid}, for ")
+    assert status["gateway"]["pid"] == process.pid
+    assert status["listen"] == {"running": False}
 
 
 def test_idle_it_wakes_for_next_to_nothing(scene):

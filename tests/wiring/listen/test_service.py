@@ -269,7 +269,8 @@ def test_a_channel_whose_new_settings_are_wrong_goes_on_with_the_old(
 
     async def go():
         async with scene.running() as service:
-            await scene.until(lambda: scene.said("webhook_listening"))
+            await scene.until(
+                lambda: len(scene.said("channel.listening")) > 1)
             path.write_text(good.replace(before, after, 1))
             await scene.until(lambda: scene.said("channel.rejected"))
             part = service.parts.health.part("channel:telegram")
