@@ -67,9 +67,10 @@ FUNCTION_KEYS = {
     "name": {"type": "string", "pattern": f"^{_TOOL_NAME.pattern}$"},
     "description": optional(str), "parameters": optional(dict),
     "strict": optional(bool)}
-NAMED_SCHEMA: dict[str, Any] = {"type": "object", "required": ["schema"], "properties": {
-    "schema": {"type": "object"}, "name": optional(str),
-    "strict": optional(bool)}}
+NAMED_SCHEMA: dict[str, Any] = {
+    "type": "object", "required": ["schema"], "properties": {
+        "schema": {"type": "object"}, "name": optional(str),
+        "strict": optional(bool)}}
 
 
 def read_tool(function: Fields) -> tuple[ToolSpec, dict[str, Any]]:

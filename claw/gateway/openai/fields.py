@@ -92,8 +92,8 @@ class Fields:
         """Raise BadRequest for keys that have another value than this."""
         for key, value in usual.items():
             found = self.data.get(key)
-            is_usual = found is None or found == value \
-                and isinstance(found, bool) == isinstance(value, bool)
+            is_usual = found is None or (found == value \
+                and isinstance(found, bool) == isinstance(value, bool))
             if not is_usual and key not in self._read:
                 raise BadRequest(f"{self.name(key)}: {why}", self.name(key),
                                  "unsupported_parameter")
