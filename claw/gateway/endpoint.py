@@ -26,7 +26,7 @@ from claw.core.value import Record, Value, made
 from claw.gateway.keys import Key
 
 __all__ = ["Access", "Call", "Endpoint", "Handler", "Key", "Refused",
-           "render_plain", "reply"]
+           "Schema", "objects_with", "parameter", "render_plain", "reply"]
 
 # Who may call: "open" anyone, "key" who shows a key, "local" also a program
 # on this machine without one, "signed" anyone, since the handler verifies
@@ -84,6 +84,7 @@ def _read_number(text: str) -> float:
 
 
 Handler: TypeAlias = Callable[[Call], Awaitable[Response]]
+Schema: TypeAlias = Mapping[str, Any]
 RenderError: TypeAlias = Callable[[int, str, str | None], Any]
 
 
@@ -99,7 +100,8 @@ class Endpoint(Value):
     `timeout_s` is for the making of the answer: 0 the setting's, None no
     limit (streams). `keeps_answers`: a repeated Idempotency-Key gets the
     answer of before, once there is one. `render_error` makes the JSON of a
-    refusal.
+    refusal. For /openapi.json: `body` is the schema of a JSON body,
+    `parameters` are OpenAPI's, of query and headers.
     """
 
     path: str
@@ -111,6 +113,22 @@ class Endpoint(Value):
     timeout_s: float | None = 0.0
     keeps_answers: bool = False
     render_error: RenderError = render_plain
+    body: Schema | None = None
+    parameters: tuple[Schema, ...] = ()
+
+
+def objects_with(required: Mapping[str, Schema],
+                 optional: Mapping[str, Schema] | None = None) -> Schema:
+    """The schema of an object; it may hold other keys too."""
+    return {"type": "object", "required": list(required),
+            "properties": {**required, **(optional or {})}}
+
+
+def parameter(name: str, schema: Schema, *, place: str = "query",
+              required: bool = False) -> Schema:
+    """A parameter as OpenAPI describes it."""
+    return {"name": name, "in": place, "required": required,
+            "schema": schema}
 
 
 def reply(body: Any, status: int = 200,

@@ -22,7 +22,7 @@ from typing import Protocol
 from starlette.responses import Response
 
 from claw.core.log import Log, silent
-from claw.gateway.endpoint import Call, Endpoint, Refused, reply
+from claw.gateway.endpoint import Call, Endpoint, Refused, parameter, reply
 from claw.gateway.room import find_network
 from claw.gateway.settings import PairingSettings
 
@@ -52,7 +52,9 @@ class Pairing:
         self._failures: OrderedDict[str, tuple[int, float]] = OrderedDict()
         self.endpoint = Endpoint("/pair", self.answer, methods=("POST",),
                                  access="open", window="pair",
-                                 body_bytes=4096)
+                                 body_bytes=4096, parameters=(parameter(
+                                     CODE_HEADER, {"type": "string"},
+                                     place="header", required=True),))
 
     async def answer(self, call: Call) -> Response:
         peer = find_network(call.peer)

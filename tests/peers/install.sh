@@ -26,6 +26,7 @@
 #   synapse/        the Synapse homeserver, a venv of its own (needs venv)
 #   litellm/        the LiteLLM proxy, a venv of its own (needs venv)
 #   llm/            the command llm, a venv of its own (needs venv)
+#   schemathesis/   schemathesis, a venv of its own (needs venv)
 # What cannot be installed is left out; its tests are skipped with a reason,
 # or fail where CLAW_PEERS_REQUIRED=1 is set.
 set -u
@@ -110,6 +111,8 @@ if ! command -v mosquitto >/dev/null 2>&1 && [ ! -x /usr/sbin/mosquitto ]; then
         apt-get install -y -q --no-install-recommends mosquitto >/dev/null; } ||
         echo "install.sh: mosquitto could not be installed" >&2
     systemctl disable --now mosquitto >/dev/null 2>&1
+fi
+
 if ! command -v ngircd >/dev/null 2>&1 && [ ! -x /usr/sbin/ngircd ]; then
     { [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1 &&
         apt-get install -y -q inspircd atheme-services ngircd >/dev/null; } ||
@@ -146,6 +149,13 @@ fi
         --disable-pip-version-check "llm==0.36"; } || {
     rm -rf "$dir/llm"
     echo "install.sh: llm could not be installed" >&2
+}
+
+{ "$python" -m venv --clear "$dir/schemathesis" &&
+    "$dir/schemathesis/bin/python" -m pip install --quiet \
+        --disable-pip-version-check "schemathesis==4.32.5"; } || {
+    rm -rf "$dir/schemathesis"
+    echo "install.sh: schemathesis could not be installed" >&2
 }
 
 # By far the largest, so it comes last: what is above stays if it fails.

@@ -8,7 +8,7 @@ from claw.core.provider import ChatMessage
 from claw.core.tool import ToolSpec
 from claw.core.value import Value, made
 from claw.gateway.openai.errors import BadRequest
-from claw.gateway.openai.fields import Fields
+from claw.gateway.openai.fields import Fields, optional
 
 _TOOL_NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 MAX_TOOLS = 512
@@ -60,6 +60,17 @@ class ModelCall(Value):
     with_usage: bool = False
     has_tool_messages: bool = False
     shown: Mapping[str, Any] = made(factory=dict)
+
+
+# Schemas of what is read here: a function, and the schema of an answer.
+FUNCTION_KEYS = {
+    "name": {"type": "string", "pattern": f"^{_TOOL_NAME.pattern}$"},
+    "description": optional(str), "parameters": optional(dict),
+    "strict": optional(bool)}
+NAMED_SCHEMA: dict[str, Any] = {
+    "type": "object", "required": ["schema"], "properties": {
+        "schema": {"type": "object"}, "name": optional(str),
+        "strict": optional(bool)}}
 
 
 def read_tool(function: Fields) -> tuple[ToolSpec, dict[str, Any]]:

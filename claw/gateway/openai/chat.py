@@ -11,6 +11,9 @@ from typing import Any
 
 from claw.core.provider import ChatMessage, ChatResponse, TokenUsage
 from claw.gateway.openai.call import (
+    FUNCTION_KEYS,
+    MAX_TOOLS,
+    NAMED_SCHEMA,
     Format,
     ModelCall,
     Tools,
@@ -20,6 +23,8 @@ from claw.gateway.openai.call import (
     refuse_priced,
 )
 from claw.gateway.openai.content import (
+    CONTENT,
+    WITH_IMAGES,
     build_assistant,
     build_result,
     check_order,
@@ -27,7 +32,7 @@ from claw.gateway.openai.content import (
     read_text,
 )
 from claw.gateway.openai.errors import ApiError, BadRequest
-from claw.gateway.openai.fields import Fields
+from claw.gateway.openai.fields import COUNT, MOST_OBJECTS, Fields, optional
 
 # Says nothing about the answer itself, or nothing that a client could miss.
 _SKIPPED = ("user", "max_tokens", "metadata", "store", "safety_identifier",
@@ -38,6 +43,61 @@ _SAMPLING: dict[str, tuple[type, Any]] = {  # name -> type, usual value
     "frequency_penalty": (float, 0.0), "presence_penalty": (float, 0.0),
     "logit_bias": (dict, {}), "reasoning_effort": (str, None),
     "verbosity": (str, None)}
+_CALL = {"type": "object", "required": ["id", "type", "function"],
+         "properties": {
+             "id": {"type": "string", "minLength": 1},
+             "type": {"const": "function"},
+             "function": {"type": "object", "required": ["name"],
+                          "properties": {"name": {"type": "string"},
+                                         "arguments": optional(str)}}}}
+_MESSAGE = {"type": "object", "required": ["role"], "anyOf": [
+    {"properties": {"role": {"enum": ["system", "developer"]},
+                    "content": CONTENT}},
+    {"properties": {"role": {"const": "user"}, "content": WITH_IMAGES}},
+    {"required": ["tool_call_id"], "properties": {
+        "role": {"const": "tool"}, "content": CONTENT,
+        "tool_call_id": {"type": "string"}}},
+    {"properties": {"role": {"const": "assistant"}, "content": CONTENT,
+                    "tool_calls": optional(list, items=_CALL),
+                    "refusal": optional(str),
+                    "reasoning_content": optional(str)}}]}
+SCHEMA = {
+    "type": "object", "required": ["model", "messages"], "properties": {
+        "model": {"type": "string"},
+        "messages": {"type": "array", "minItems": 1, "items": _MESSAGE,
+                     "maxItems": MOST_OBJECTS, "contains": {
+                         "properties": {"role": {"enum": [
+                             "user", "assistant", "tool"]}}}},
+        "stream": optional(bool),
+        "temperature": optional(float, minimum=0, maximum=2),
+        "max_completion_tokens": COUNT,
+        "stop": {"type": ["string", "array", "null"],
+                 "items": {"type": "string", "minLength": 1}},
+        "tools": optional(list, maxItems=MAX_TOOLS, items={
+            "type": "object", "required": ["type", "function"],
+            "properties": {
+                "type": {"const": "function"},
+                "function": {"type": "object", "required": ["name"],
+                             "properties": FUNCTION_KEYS}}}),
+        "tool_choice": {"anyOf": [
+            {"enum": ["auto", "none", "required", None]},
+            {"type": "object", "required": ["type", "function"],
+             "properties": {"type": {"const": "function"},
+                            "function": {
+                                "type": "object", "required": ["name"],
+                                "properties": {
+                                    "name": {"type": "string"}}}}}]},
+        "parallel_tool_calls": optional(bool),
+        "response_format": {
+            "type": ["object", "null"], "required": ["type"],
+            "properties": {"type": {"enum": ["text", "json_object",
+                                             "json_schema"]}},
+            "if": {"properties": {"type": {"const": "json_schema"}}},
+            "then": {"required": ["json_schema"],
+                     "properties": {"json_schema": NAMED_SCHEMA}}},
+        "n": {"enum": [1, None]},
+        "service_tier": {"enum": ["auto", "default", None]},
+        **{name: optional(kind) for name, (kind, _) in _SAMPLING.items()}}}
 
 
 def parse_chat(body: Any) -> ModelCall:
@@ -73,7 +133,7 @@ def _read_sampling(fields: Fields) -> dict[str, Any]:
              if (value := fields.get(name, kind)) is not None
              and value != usual}
     stop = fields.any("stop")
-    if stop:
+    if stop not in (None, "", []):
         stop = [stop] if isinstance(stop, str) else stop
         if not isinstance(stop, list) or not all(
                 isinstance(one, str) and one for one in stop):

@@ -23,6 +23,23 @@ from claw.gateway.openai.fields import Fields
 
 _IMAGE = re.compile(r"data:image/[\w.+-]{1,40};base64,[\w+/=-]+")
 _TEXTS = ("text", "input_text", "output_text", "refusal")
+# Schemas of what is read here.
+_PARTS: list[dict[str, Any]] = [
+    {"type": "object", "required": ["type", "text"], "properties": {
+        "type": {"enum": [kind for kind in _TEXTS if kind != "refusal"]},
+        "text": {"type": "string"}}},
+    {"type": "object", "required": ["type", "refusal"], "properties": {
+        "type": {"const": "refusal"}, "refusal": {"type": "string"}}}]
+_ADDRESS = {"type": "string", "pattern": f"^{_IMAGE.pattern}$"}
+_IMAGE_PART = {
+    "type": "object", "required": ["type", "image_url"], "properties": {
+        "type": {"enum": ["image_url", "input_image"]},
+        "image_url": {"anyOf": [_ADDRESS, {
+            "type": "object", "required": ["url"],
+            "properties": {"url": _ADDRESS}}]}}}
+_KINDS = ["string", "array", "null"]
+CONTENT = {"type": _KINDS, "items": {"anyOf": _PARTS}}
+WITH_IMAGES = {"type": _KINDS, "items": {"anyOf": [*_PARTS, _IMAGE_PART]}}
 
 
 def read_text(message: Fields, key: str = "content", *,

@@ -13,9 +13,19 @@ from claw.core.embedding import Vector
 from claw.core.provider import estimate_tokens
 from claw.core.value import Value
 from claw.gateway.openai.errors import BadRequest
-from claw.gateway.openai.fields import Fields
+from claw.gateway.openai.fields import COUNT, Fields
 
 MAX_TEXTS = 2048
+SCHEMA = {
+    "type": "object", "required": ["model", "input"],
+    "additionalProperties": {"type": "null"},
+    "properties": {
+        "model": {"type": "string"},
+        "input": {"type": ["string", "array"], "minLength": 1,
+                  "minItems": 1, "maxItems": MAX_TEXTS,
+                  "items": {"type": "string", "minLength": 1}},
+        "encoding_format": {"enum": ["float", "base64", None]},
+        "dimensions": COUNT, "user": {}}}
 
 
 class EmbeddingCall(Value):

@@ -13,7 +13,8 @@ from starlette.responses import Response
 from claw.core.embedding import Vector
 from claw.core.errors import ClawError
 from claw.core.log import Log
-from claw.gateway.endpoint import Call, Endpoint, Handler, Key, reply
+from claw.gateway.endpoint import Call, Endpoint, Handler, Key, Schema, reply
+from claw.gateway.openai import chat, embeddings, responses
 from claw.gateway.openai.call import ModelCall
 from claw.gateway.openai.chat import ChatWriter, parse_chat
 from claw.gateway.openai.embeddings import (
@@ -70,18 +71,18 @@ class OpenAIApi:
 
     @property
     def endpoints(self) -> tuple[Endpoint, ...]:
-        def row(path: str, handle: Handler, method: str = "POST", *,
-                size: int = BODY_BYTES) -> Endpoint:
-            return Endpoint(path, self._guard(handle), methods=(method,),
-                            body_bytes=size, timeout_s=None,
-                            keeps_answers=method == "POST",
-                            render_error=render_error)
-        return (row("/v1/chat/completions", self.complete),
-                row("/v1/responses", self.respond),
-                row("/v1/embeddings", self.embed),
-                row("/v1/models", self.list_models, "GET", size=0),
-                row("/v1/models/{name:path}", self.show_model, "GET",
-                    size=0))
+        def row(path: str, handle: Handler, body: Schema | None = None
+                ) -> Endpoint:
+            return Endpoint(path, self._guard(handle),
+                            methods=("POST" if body else "GET",),
+                            body_bytes=BODY_BYTES if body else 0,
+                            timeout_s=None, keeps_answers=body is not None,
+                            render_error=render_error, body=body)
+        return (row("/v1/chat/completions", self.complete, chat.SCHEMA),
+                row("/v1/responses", self.respond, responses.SCHEMA),
+                row("/v1/embeddings", self.embed, embeddings.SCHEMA),
+                row("/v1/models", self.list_models),
+                row("/v1/models/{name:path}", self.show_model))
 
     async def complete(self, call: Call) -> Response:
         asked = parse_chat(await call.json())

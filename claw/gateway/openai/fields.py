@@ -8,11 +8,22 @@ from typing import Any
 
 from claw.gateway.openai.errors import BadRequest
 
+_JSON_TYPES = {str: "string", bool: "boolean", int: "integer",
+               float: "number", list: "array", dict: "object"}
 _NAMES = {str: "a string", bool: "true or false", int: "an integer",
           float: "a number", list: "a list", dict: "an object"}
 
 MOST_OBJECTS = 10_000  # of one list
 _MOST = 1 << 53  # what a float holds exactly
+
+
+def optional(kind: type, **more: Any) -> dict[str, Any]:
+    """The schema of what Fields.get reads; null counts as absent."""
+    return {"type": [_JSON_TYPES[kind], "null"], **more}
+
+
+# of Fields.count
+COUNT = optional(int, minimum=1)
 
 
 class Fields:
@@ -40,6 +51,9 @@ class Fields:
             return None
         if kind is float and type(value) is int and abs(value) < _MOST:
             value = float(value)
+        if kind is int and type(value) is float and value.is_integer() \
+                and abs(value) < _MOST:
+            value = int(value)  # 1.0 is an integer in JSON Schema
         if type(value) is not kind:
             raise BadRequest(f"{self.name(key)} must be {_NAMES[kind]}",
                              self.name(key))
@@ -77,8 +91,10 @@ class Fields:
     def refuse(self, usual: Mapping[str, Any], why: str) -> None:
         """Raise BadRequest for keys that have another value than this."""
         for key, value in usual.items():
-            if self.data.get(key) not in (None, value) \
-                    and key not in self._read:
+            found = self.data.get(key)
+            is_usual = found is None or (found == value \
+                and isinstance(found, bool) == isinstance(value, bool))
+            if not is_usual and key not in self._read:
                 raise BadRequest(f"{self.name(key)}: {why}", self.name(key),
                                  "unsupported_parameter")
         self.skip(usual)

@@ -8,13 +8,36 @@ from collections.abc import Iterator
 
 from claw.core.provider import ChatMessage, ToolCall
 from claw.gateway.openai.content import (
+    CONTENT,
+    WITH_IMAGES,
     build_assistant,
     build_result,
     read_call,
     read_text,
 )
 from claw.gateway.openai.errors import BadRequest
-from claw.gateway.openai.fields import Fields
+from claw.gateway.openai.fields import MOST_OBJECTS, Fields, optional
+
+_MESSAGE = {"enum": ["message", None]}
+_ITEM = {"type": "object", "anyOf": [
+    {"required": ["role"], "properties": {
+        "type": _MESSAGE, "content": CONTENT,
+        "role": {"enum": ["system", "developer", "assistant"]}}},
+    {"required": ["role"], "properties": {
+        "type": _MESSAGE, "content": WITH_IMAGES, "role": {"const": "user"}}},
+    {"required": ["type", "call_id", "name"], "properties": {
+        "type": {"const": "function_call"}, "name": {"type": "string"},
+        "call_id": {"type": "string", "minLength": 1},
+        "arguments": optional(str)}},
+    {"required": ["type", "call_id"], "properties": {
+        "type": {"const": "function_call_output"}, "output": CONTENT,
+        "call_id": {"type": "string"}}},
+    {"required": ["type"], "properties": {"type": {"const": "reasoning"}}}]}
+INPUT = {"type": ["string", "array"], "minItems": 1, "items": _ITEM,
+         "maxItems": MOST_OBJECTS, "contains": {"properties": {
+             "role": {"enum": ["user", "assistant"]},
+             "type": {"enum": ["message", None, "function_call",
+                               "function_call_output"]}}}}
 
 
 def read_input(fields: Fields) -> list[ChatMessage]:
@@ -31,7 +54,7 @@ def _read_items(items: list[Fields]) -> Iterator[ChatMessage]:
     said: list[str] = []
     calls: list[ToolCall] = []
     for item in items:
-        kind = item.any("type") or "message"
+        kind = item.get("type", str) or "message"
         if kind == "reasoning":
             continue  # thoughts of another server's, which only it can read
         if kind == "function_call":

@@ -8,6 +8,9 @@ from typing import Any
 
 from claw.core.provider import ChatMessage
 from claw.gateway.openai.call import (
+    FUNCTION_KEYS,
+    MAX_TOOLS,
+    NAMED_SCHEMA,
     Format,
     ModelCall,
     Tools,
@@ -18,8 +21,8 @@ from claw.gateway.openai.call import (
 )
 from claw.gateway.openai.content import check_order
 from claw.gateway.openai.errors import BadRequest
-from claw.gateway.openai.fields import Fields
-from claw.gateway.openai.items import read_input
+from claw.gateway.openai.fields import COUNT, Fields, optional
+from claw.gateway.openai.items import INPUT, read_input
 
 _SKIPPED = ("user", "store", "safety_identifier", "prompt_cache_key",
             "prompt_cache_retention", "stream_options", "include",
@@ -30,6 +33,38 @@ _REPEATED: dict[str, Any] = {
     "temperature": None, "tool_choice": "auto", "tools": [], "top_p": None,
     "max_output_tokens": None, "text": {"format": {"type": "text"}},
     "reasoning": None, "truncation": "disabled", "user": None}
+
+SCHEMA = {
+    "type": "object", "required": ["model", "input"], "properties": {
+        "model": {"type": "string"}, "input": INPUT,
+        "instructions": optional(str), "stream": optional(bool),
+        "temperature": optional(float, minimum=0, maximum=2),
+        "top_p": optional(float, minimum=0, maximum=1),
+        "max_output_tokens": COUNT,
+        "reasoning": optional(dict, properties={"effort": optional(str)}),
+        "text": optional(dict, properties={
+            "verbosity": optional(str),
+            "format": {
+                "type": ["object", "null"], "required": ["type"],
+                "properties": {"type": {"enum": ["text", "json_object",
+                                                 "json_schema"]}},
+                "if": {"properties": {"type": {"const": "json_schema"}}},
+                "then": {"required": ["schema"],
+                         "properties": NAMED_SCHEMA["properties"]}}}),
+        "tools": optional(list, maxItems=MAX_TOOLS, items={
+            "type": "object", "required": ["type", "name"],
+            "properties": {"type": {"const": "function"},
+                           **FUNCTION_KEYS}}),
+        "tool_choice": {"anyOf": [
+            {"enum": ["auto", "none", "required", None]},
+            {"type": "object", "required": ["type", "name"],
+             "properties": {"type": {"const": "function"},
+                            "name": {"type": "string"}}}]},
+        "parallel_tool_calls": optional(bool),
+        "previous_response_id": {"type": "null"},
+        "background": {"enum": [False, None]},
+        "truncation": {"enum": ["disabled", None]},
+        "service_tier": {"enum": ["auto", "default", None]}}}
 
 
 def parse_responses(body: Any) -> ModelCall:

@@ -21,13 +21,27 @@ from typing import Any, Protocol
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from claw.gateway.endpoint import Call, Endpoint, Refused, reply
+from claw.gateway.endpoint import (
+    DEFAULT_BODY_BYTES,
+    Call,
+    Endpoint,
+    Handler,
+    Refused,
+    objects_with,
+    parameter,
+    reply,
+)
 from claw.gateway.page.rows import UNREADABLE, check_caller, read_object
-from claw.gateway.page.session import BASE
+from claw.gateway.page.session import BASE, SENDER
 
 _BEAT_S = 15.0  # a blank line, so that a peer that left is noticed
 _MESSAGE_BYTES = 256 * 1024
 _MOST_EVENTS = 20_000
+_TEXT = {"type": "string", "pattern": r"\S"}
+_PLACE = (
+    parameter("stream", {"type": "string"}, required=True),
+    parameter("after", {"type": "string", "pattern": "^[0-9]{1,15}$"},
+              required=True))
 
 
 class EventLog:
@@ -110,14 +124,20 @@ class ChatRows:
         self._talk = talk
         self._knows = knows
         path = f"{BASE}/api/chat"
+
+        def act(name: str, handle: Handler, *keys: str,
+                size: int = DEFAULT_BODY_BYTES) -> Endpoint:
+            return Endpoint(
+                f"{path}/{name}", handle, methods=("POST",),
+                body_bytes=size, parameters=SENDER,
+                body=objects_with(dict.fromkeys(keys, _TEXT)))
         self.endpoints = (
-            Endpoint(path, self._describe),
-            Endpoint(f"{path}/events", self._follow, timeout_s=None),
-            Endpoint(f"{path}/say", self._say, methods=("POST",),
-                     body_bytes=_MESSAGE_BYTES),
-            Endpoint(f"{path}/answer", self._answer, methods=("POST",)),
-            Endpoint(f"{path}/stop", self._stop, methods=("POST",)),
-            Endpoint(f"{path}/new", self._begin_anew, methods=("POST",)))
+            Endpoint(path, self._describe, parameters=SENDER),
+            Endpoint(f"{path}/events", self._follow, timeout_s=None,
+                     parameters=(*SENDER, *_PLACE)),
+            act("say", self._say, "message", size=_MESSAGE_BYTES),
+            act("answer", self._answer, "id", "answer"),
+            act("stop", self._stop), act("new", self._begin_anew))
 
     async def _describe(self, call: Call) -> Response:
         check_caller(call)

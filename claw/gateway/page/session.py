@@ -14,7 +14,15 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from claw.gateway.app import FindsKeys
-from claw.gateway.endpoint import Call, Endpoint, Key, Refused, reply
+from claw.gateway.endpoint import (
+    Call,
+    Endpoint,
+    Key,
+    Refused,
+    objects_with,
+    parameter,
+    reply,
+)
 from claw.gateway.keys import OWNER
 from claw.gateway.settings import GatewaySettings
 
@@ -22,6 +30,7 @@ COOKIE = "claw_key"  # and the port: browsers keep cookies by host alone
 # A page of another site can't set it without our consent (CORS).
 HEADER = "x-claw-page"
 BASE = "/page"
+SENDER = (parameter(HEADER, {"const": "1"}, place="header", required=True),)
 _KEPT_S = 30 * 86_400
 _TOKEN_CHARS = 512
 _HOW_TO_SIGN_IN = "claw gateway link"
@@ -39,9 +48,11 @@ class Sessions:
         self.endpoints = (
             Endpoint(f"{BASE}/session", self._describe, access="open"),
             Endpoint(f"{BASE}/login", self._login, methods=("POST",),
-                     access="open", window="pair", body_bytes=4096),
+                     access="open", window="pair", body_bytes=4096,
+                     parameters=SENDER,
+                     body=objects_with({"token": {"type": "string"}})),
             Endpoint(f"{BASE}/logout", self._logout, methods=("POST",),
-                     access="open", body_bytes=4096))
+                     access="open", body_bytes=4096, parameters=SENDER))
 
     def identify(self, request: Request) -> Key | None:
         """The key of the cookie; of the page's own paths alone."""

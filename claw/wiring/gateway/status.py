@@ -1,4 +1,4 @@
-"""/health, /metrics, /pair, and the doctor's nonce for the gateway."""
+"""/health, /metrics, /pair, /openapi.json, and the doctor's nonce."""
 
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
@@ -8,6 +8,7 @@ from starlette.responses import Response
 from claw.gateway.endpoint import Call, Endpoint, Refused, reply
 from claw.gateway.health import build_health
 from claw.gateway.metrics import build_metrics
+from claw.gateway.openapi import build_openapi
 from claw.gateway.pairing import Pairing
 from claw.wiring.gateway.keys import NONCE_PATH
 from claw.wiring.gateway.parts import GatewayParts
@@ -27,4 +28,6 @@ async def build_status(parts: GatewayParts, stack: AsyncExitStack
             build_metrics(parts.snapshot, parts.app.counts,
                           parts.connections),
             Pairing(parts.keys, parts.settings.pairing_dashboard,
-                    parts.log).endpoint)
+                    parts.log).endpoint,
+            build_openapi(lambda: parts.app.endpoints,
+                          parts.settings.path_prefix or ""))

@@ -17,6 +17,7 @@ from claw.core.memory import (
     MemoryEntry,
     RecallsFiltered,
 )
+from claw.gateway.endpoint import objects_with
 from claw.wiring.memory import open_backend
 from claw.wiring.memory.conflicts import (
     find_forgotten,
@@ -30,6 +31,10 @@ _RESULTS = 20
 _VERSIONS = 50
 _PAIRS = 50
 _ROWS = 20_000  # in which conflicts are looked for, as the command does
+# Schemas of what is taken here.
+KEY = {"type": "string", "minLength": 1}
+_SHOWN = objects_with({"id": {"type": "string"}, "key": KEY})
+PAIR = objects_with({"keep": _SHOWN, "other": _SHOWN})
 
 
 def find_memories(tree: Tree, asked: Mapping[str, str]) -> dict[str, Any]:
@@ -96,7 +101,7 @@ def find_conflicts(tree: Tree, _: Mapping[str, str]) -> dict[str, Any]:
 def settle(tree: Tree, asked: Mapping[str, Any]) -> dict[str, Any]:
     """Decide about two memories, each as {"id", "key"}: `keep` the one and
     hide the `other` (undo brings it back), or with `both` let both stand.
-    Raises UsageError where one of them was changed meanwhile."""
+    Raises NotFoundError where one of them was changed meanwhile."""
     both = asked.get("both") is True
     with _open(tree, writes=True) as memory:
         kept, other = (_find(memory, asked.get(name))
@@ -125,8 +130,8 @@ def _find(memory: Memory, wanted: Any) -> MemoryEntry:
     entry = memory.get(_read_text(wanted, "key"))
     if entry is None or entry.id != wanted.get("id") \
             or entry.superseded_by is not None:
-        raise UsageError("it was changed meanwhile; nothing was done",
-                         hint="look again")
+        raise NotFoundError("it was changed meanwhile; nothing was done",
+                            hint="look again")
     return entry
 
 

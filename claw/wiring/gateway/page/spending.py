@@ -9,12 +9,15 @@ from typing import Any
 from claw.config.tree import Tree
 from claw.core.errors import NotFoundError, UsageError
 from claw.core.ledger import Total
+from claw.gateway.endpoint import parameter
 from claw.storage.ledger_reader import open_reader
 from claw.storage.ledger_tables import local_day
 from claw.wiring.models.ledger import ledger_path
 from claw.wiring.status.stores import read_spending
 
 _MOST_DAYS = 366
+DAYS = parameter("days", {"type": "integer", "minimum": 1,
+                          "maximum": _MOST_DAYS})
 
 
 def find_spending(tree: Tree, asked: Mapping[str, str]) -> dict[str, Any]:

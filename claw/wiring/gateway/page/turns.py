@@ -6,6 +6,7 @@ from typing import Any
 
 from claw.config.tree import Tree
 from claw.core.errors import NotFoundError, UsageError
+from claw.gateway.endpoint import parameter
 from claw.storage.log.entry import Entry
 from claw.storage.log.reader import Filters, open_reader
 from claw.wiring.why import find_trace, write_trace
@@ -14,6 +15,10 @@ from claw.wiring.workspace.place_names import log_path
 _ROWS = 30
 _CHARS = 200
 _TEXT_CHARS = 20_000
+OFFSET = parameter("offset", {"type": "integer", "minimum": 0,
+                              "maximum": 999_999_999})
+TURN = parameter("id", {"type": "string",
+                        "pattern": "^[0-9A-Za-z_-]{1,64}$"}, required=True)
 
 
 def find_turns(tree: Tree, asked: Mapping[str, str]) -> dict[str, Any]:
