@@ -93,6 +93,17 @@ def test_a_running_listen_says_how_its_channels_are(claw, home):
                     find(done, "channels.telegram.traffic")["detail"])
 
 
+def test_nonsense_in_the_state_of_a_gateway_ends_nothing(claw, home):
+    write(home)
+    say(home, parts={"gateway": "nonsense"})
+    state = home / "workspace" / "state"
+    (state / "listen.json").rename(state / "gateway.json")
+    done = claw("status", "--json")
+
+    assert find(done, "gateway")["status"] == "ok"
+    assert done.json["gateway"]["pid"] == os.getpid()
+
+
 def test_a_channel_that_was_started_again_does_not_say_never(claw, home):
     write(home)
     say(home, parts={"channel:telegram": {"status": "ok"}})

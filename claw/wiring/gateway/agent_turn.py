@@ -11,7 +11,7 @@ import asyncio
 import hashlib
 from collections import Counter, OrderedDict
 from collections.abc import Callable
-from functools import partial
+from functools import partial, reduce
 
 import msgspec
 
@@ -45,7 +45,10 @@ from claw.gateway.openai.stream import Pipe
 from claw.providers.factory import OFFLINE
 from claw.providers.offline import NO_MODEL, WAYS
 from claw.runtime.turn.narrowed import find_limit_usd, narrow_agent
+from claw.security.narrower import combine
+from claw.security.settings import NarrowerSettings
 from claw.storage.log.entry import Start
+from claw.wiring.channels.names import list_configured
 from claw.wiring.compose import Parts
 from claw.wiring.gateway.opened import Opened
 from claw.wiring.gateway.target import Place, find_target
@@ -83,6 +86,8 @@ class AgentTurns:
             parts = await opened.open_agent()
             context = build_context(turn_id, key)
             context.day_limit_usd = opened.day_limit_usd
+            if key and key.sees not in (OWNER, None):
+                context.policy = _find_policy(parts, opened)
             agent = _narrow(parts, context, said.system,
                             is_nobodys=key is None or key.sees is None)
             return await self._run(opened, parts, agent, call, context,
@@ -194,13 +199,25 @@ def build_context(turn_id: str, key: Key | None) -> TurnContext:
     return context
 
 
+def _find_policy(parts: Parts, opened: Opened) -> NarrowerSettings | None:
+    """What a person has in no channel: a key does not say in which of them
+    its person writes, so what any takes away is taken."""
+    if parts.policy is None or not parts.policy.base.channels:
+        return None
+    found = reduce(combine, (
+        parts.policy.base.channels.get(name)
+        for name in list_configured(opened.tree)), None)
+    return found and msgspec.structs.replace(found, auto_approve=())
+
+
 def _narrow(parts: Parts, context: TurnContext, system: str, *,
             is_nobodys: bool) -> Agent:
     """The agent as this key's person has it."""
     agent, channel = parts.agent, context.channel or ""
     if parts.policy is not None:
-        context.limit_usd = find_limit_usd(parts.policy, channel)
-        agent = narrow_agent(agent, parts.policy, channel)
+        context.limit_usd = find_limit_usd(parts.policy, channel,
+                                           context.policy)
+        agent = narrow_agent(agent, parts.policy, channel, context.policy)
     if is_nobodys:
         agent = replace(agent, tools=(), memory=None,
                         prompt=agent.prompt and hide_owner(agent.prompt))

@@ -90,7 +90,8 @@ def _describe_gateway(alone: Running | None) -> Part:
     """One that `claw listen` does not serve."""
     if alone is None:
         return Part("gateway", None, ())
-    return Part("gateway", {**alone.parts.get("gateway", {}),
+    part = alone.parts.get("gateway")
+    return Part("gateway", {**(part if isinstance(part, dict) else {}),
                             **_identify(alone)},
                 (_check_running("gateway", alone),))
 

@@ -340,6 +340,23 @@ def test_what_a_channel_may_not_do_can_be_said_of_the_gateway_too(api):
     assert "memory_store" not in names
 
 
+def test_a_key_of_a_person_has_no_more_than_the_person_in_a_channel(api):
+    with FakeOpenAI(["fine", "fine"]) as server, api(
+            server, '[channels_config.webhook]\nsecret = "a-long-secret"\n'
+            '[autonomy.channels.webhook]\nlevel = "readonly"\n'
+            'excluded_tools = ["file_read"]\n'
+            '[autonomy.channels.irc]\nexcluded_tools = ["memory_recall"]\n'
+            ) as served:
+        ask(served, model="claw", key="mina")
+        ask(served, model="claw", key="laptop")
+
+    person, owner = ({tool["function"]["name"] for tool in
+                      sent(server, number)["tools"]} for number in (0, 1))
+    assert "memory_recall" in person  # no irc is set up
+    assert {"file_read", "shell"} <= owner
+    assert "file_read" not in person
+
+
 @pytest.mark.parametrize("stream", [False, True])
 def test_without_a_model_nothing_is_streamed_before_the_error(
         write_settings, stream):
