@@ -25,6 +25,8 @@ import schemathesis
 @schemathesis.hook
 def before_call(context, case, kwargs):
     body = case.body if isinstance(case.body, dict) else {}
+    if "embeddings" in case.path:
+        return
     for key in ("messages", "input"):
         if isinstance(body.get(key), list) and body[key]:
             case.body = {**body, key: [
