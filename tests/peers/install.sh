@@ -106,6 +106,8 @@ if ! command -v mosquitto >/dev/null 2>&1 && [ ! -x /usr/sbin/mosquitto ]; then
         apt-get install -y -q --no-install-recommends mosquitto >/dev/null; } ||
         echo "install.sh: mosquitto could not be installed" >&2
     systemctl disable --now mosquitto >/dev/null 2>&1
+fi
+
 if ! command -v ngircd >/dev/null 2>&1 && [ ! -x /usr/sbin/ngircd ]; then
     { [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1 &&
         apt-get install -y -q inspircd atheme-services ngircd >/dev/null; } ||
