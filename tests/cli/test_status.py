@@ -104,6 +104,31 @@ def test_nonsense_in_the_state_of_a_gateway_ends_nothing(claw, home):
     assert done.json["gateway"]["pid"] == os.getpid()
 
 
+@pytest.mark.parametrize("part", [
+    {"status": "error", "hint": 5, "last_error": []},
+    {"status": ["ok"], "restart_count": "often", "rejected": {}},
+    {"restart_count": {}, "last_receive": True, "last_turn": "yesterday"},
+    ["ok"]])
+def test_nonsense_in_a_part_of_the_state_ends_nothing(claw, home, part):
+    write(home)
+    say(home, parts={"channel:telegram": part, "turns": part})
+    done = claw("status", "--json")
+
+    assert find(done, "turns")
+    assert [row["name"] for row in done.json["channels"]] == ["telegram"]
+    assert claw("status").code in (0, 1)
+
+
+def test_a_state_that_nests_without_end_is_none(claw, home):
+    write(home)
+    say(home)
+    state = home / "workspace" / "state" / "listen.json"
+    state.write_text(state.read_text()[:-1] + ', "x": ' + "[" * 100_000)
+    done = claw("status", "--json")
+
+    assert done.json["listen"] == {"running": False}
+
+
 def test_a_channel_that_was_started_again_does_not_say_never(claw, home):
     write(home)
     say(home, parts={"channel:telegram": {"status": "ok"}})

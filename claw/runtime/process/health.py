@@ -10,12 +10,15 @@ import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from claw.core.errors import StorageError
 from claw.core.times import rfc3339
 from claw.security.files import nofollow
+
+_TIMES = ("updated_at", "last_ok", "last_receive", "last_send", "last_turn")
 
 
 def _utc(moment: float | None) -> str | None:
@@ -146,9 +149,32 @@ def write_state(health: Health, path: Path) -> None:
 
 def read_state(path: Path) -> dict[str, Any] | None:
     """What a running `claw listen` last wrote; None where there is none
-    or it can't be read."""
+    or it can't be read. Each part has the keys of Component, whatever was
+    written."""
     try:
         state = json.loads(nofollow.read(*nofollow.split(path)))
-    except (OSError, StorageError, ValueError):
+        return {**state, "components": {
+            name: _read_part(part)
+            for name, part in state["components"].items()}}
+    except (OSError, StorageError, ValueError, RecursionError, KeyError,
+            TypeError, AttributeError):
         return None
-    return state if isinstance(state, dict) else None
+
+
+def _read_part(part: object) -> dict[str, Any]:
+    """What is of its kind; the rest as if nothing were known."""
+    found = Component("unknown").to_json()
+    for name, value in part.items() if isinstance(part, dict) else ():
+        fits = isinstance(value, int) if name == "restart_count" else (
+            isinstance(value, str) and (name not in _TIMES
+                                        or _is_time(value)))
+        if name in found and fits:
+            found[name] = value
+    return found
+
+
+def _is_time(text: str) -> bool:
+    try:
+        return datetime.fromisoformat(text).tzinfo is not None
+    except ValueError:
+        return False

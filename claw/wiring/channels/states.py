@@ -100,7 +100,7 @@ def read_gateway(places: Places) -> Running | None:
 
 def _read_running(path: Path) -> Running | None:
     state = read_state(path)
-    if state is None or not isinstance(state.get("components"), dict):
+    if state is None:
         return None
     age = age_s(state.get("written_at"))
     if age is None or not _is_alive(state.get("pid")):
