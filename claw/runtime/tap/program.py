@@ -12,6 +12,7 @@ import signal
 from collections.abc import Sequence
 from contextlib import suppress
 
+from claw.agent.background import cancel_all
 from claw.runtime.tap.wire import (
     MOST_BYTES,
     NotHandledError,
@@ -19,6 +20,8 @@ from claw.runtime.tap.wire import (
     describe_message,
 )
 from claw.storage.queue.model import InboxRow
+
+_LOOK_S = 0.5  # whether it has ended, and for what it printed last
 
 
 class Program:
@@ -45,29 +48,51 @@ class Program:
                 f"{self._command[0]}: {error.strerror}") from error
         try:
             output = await _talk(process, row)
-            code = await process.wait()
         except BaseException:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
-            await process.wait()
             raise
+        finally:
+            # asyncio would wait for whoever else holds its pipes.
+            process._transport.close()  # type: ignore[attr-defined]
+            code = await process.wait()
         if code:
             raise NotHandledError(f"{self._command[0]}: exit code {code}")
         return Word(row.turn_id, output.decode("utf-8", "replace").strip("\n"))
 
 
 async def _talk(process: asyncio.subprocess.Process, row: InboxRow) -> bytes:
-    """What it prints. Raises NotHandledError where that is too much."""
+    """What it prints until its end; what it leaves running may hold its
+    output open. Raises NotHandledError where it prints too much."""
     assert process.stdin is not None
     assert process.stdout is not None
+    output = bytearray()
+    tasks = [asyncio.ensure_future(work) for work in (
+        process.wait(), _read(process.stdout, output), _feed(
+            process.stdin, json.dumps(describe_message(row)).encode()))]
+    try:
+        waiting, has_ended = set(tasks), False
+        while waiting and not has_ended:
+            has_ended = process.returncode is not None
+            done, waiting = await asyncio.wait(
+                waiting, timeout=_LOOK_S,
+                return_when=asyncio.FIRST_EXCEPTION)
+            for task in done:
+                task.result()
+    finally:
+        await cancel_all(tasks)
+    return bytes(output)
+
+
+async def _feed(pipe: asyncio.StreamWriter, data: bytes) -> None:
     with suppress(BrokenPipeError, ConnectionResetError):  # it need not read
-        process.stdin.write(json.dumps(
-            describe_message(row)).encode() + b"\n")
-        await process.stdin.drain()
-    process.stdin.close()
-    output = b""
-    while piece := await process.stdout.read(1 << 16):
+        pipe.write(data + b"\n")
+        await pipe.drain()
+    pipe.close()
+
+
+async def _read(pipe: asyncio.StreamReader, output: bytearray) -> None:
+    while piece := await pipe.read(1 << 16):
         output += piece
         if len(output) > MOST_BYTES:
             raise NotHandledError("it printed more than 1 MiB")
-    return output

@@ -52,7 +52,7 @@ def read_word(line: str) -> Word | None:
         return Word(line) if line else None
     try:
         found = json.loads(line)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UsageError(f"stdin: {line[:80]!r} is no JSON: {error}",
                          hint="one object a line, or an id alone") from error
     reply, why = found.get("reply"), found.get("error")

@@ -21,7 +21,8 @@ def test_a_line_names_a_message_and_may_say_more(line, word):
 
 @pytest.mark.parametrize("line", [
     "{", "{}", '{"id": 5}', '{"id": "a", "reply": 5}', '{"id": null}',
-    '{"id": "a", "error": ["x"]}', "{" * 100_000])
+    '{"id": "a", "error": ["x"]}', "{" * 100_000,
+    '{"id": ' + '{"a":' * 100_000])
 def test_what_names_no_message_is_wrong_usage(line):
     with pytest.raises(UsageError, match="stdin"):
         read_word(line)
