@@ -117,6 +117,27 @@ def test_a_call_runs_only_with_the_owners_yes(tmp_path, answer, is_written):
     assert events[-1]["type"] == "answer"
 
 
+def test_an_approval_hides_nothing_of_what_it_asks_for(tmp_path):
+    hidden = "\u200b\u202e\u3164\u00ad\U000e0061"
+
+    async def act(browser):
+        async def refuse(event):
+            if event["type"] == "approval":
+                await browser.post("/page/api/chat/answer", json={
+                    "id": event["id"], "answer": "no"})
+        await say(browser, "write it")
+        return await follow(browser, ("answer", "error"), refuse)
+
+    events, _ = run(tmp_path, act, tool_call(
+        "file_write", path=f"no{hidden}te.txt", content=f"he{hidden}llo"),
+        "done")
+    [asked] = [one for one in events if one["type"] == "approval"]
+    shown = json.dumps(asked, ensure_ascii=False)
+
+    assert shown.count(r"\\u200b") == 2, shown
+    assert not set(hidden) & set(shown)
+
+
 def test_an_answer_to_nobodys_question_is_refused(tmp_path):
     async def act(browser):
         return await browser.post("/page/api/chat/answer", json={

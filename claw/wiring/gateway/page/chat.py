@@ -24,6 +24,8 @@ from claw.core.turn import ApprovalRequest, Decision
 from claw.gateway.endpoint import Refused
 from claw.gateway.page.chat import EventLog
 from claw.security.approval import parse_decision
+from claw.security.approval.question import show_lines
+from claw.security.visible import visible
 from claw.wiring.chat import ChatOptions, open_chat
 from claw.wiring.chat_events import EventLines
 from claw.wiring.workspace.secrets import build_redactor
@@ -158,12 +160,14 @@ class PageTalk:
 
     async def approve(self, request: ApprovalRequest) -> Decision:
         """core.turn.Approves. An "always" would end with the turn, so it is
-        not offered."""
+        not offered. Nothing in what is read before a yes hides anything."""
         answer = await self._ask({
-            "type": "approval", "tool": request.tool,
-            "summary": request.summary, "reason": request.reason,
-            "place": request.place, "is_file": bool(request.details),
-            "lines": [*request.details, *request.diff],
+            "type": "approval", "tool": visible(request.tool),
+            "summary": show_lines(request),
+            "reason": visible(request.reason),
+            "place": request.place and visible(request.place),
+            "is_file": bool(request.details),
+            "lines": [*map(visible, (*request.details, *request.diff))],
             "may_keep": request.may_keep}, ANSWER_S)
         return parse_decision(answer or "no", may_remember=False,
                               may_keep=request.may_keep)
