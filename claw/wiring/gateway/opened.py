@@ -122,23 +122,24 @@ class Opener:
 
     @asynccontextmanager
     async def use(self) -> AsyncIterator[Opened]:
-        opened = await self._find()
-        opened.users += 1
+        opened, before = self._find()
+        opened.users += 1  # before anything waits: no other call closes it
         try:
+            if before is not None and not before.users:
+                await before.aclose()
             yield opened
         finally:
             opened.users -= 1
             if opened is not self._current and not opened.users:
                 await opened.aclose()
 
-    async def _find(self) -> Opened:
+    def _find(self) -> tuple[Opened, Opened | None]:
+        """What the settings say, and what it takes the place of."""
         tree, before = self._tree(), self._current
         if before is not None and before.tree is tree:
-            return before
-        self._current = found = Opened(tree, self._log)
-        if before is not None and not before.users:
-            await before.aclose()
-        return found
+            return before, None
+        self._current = Opened(tree, self._log)
+        return self._current, before
 
     async def aclose(self) -> None:
         """Close what no call uses; a call under way closes the rest."""
