@@ -69,8 +69,8 @@ class Gateway:
             try:
                 async with self.open(settings, heard):
                     told = None
-                    await self._until(
-                        lambda now=settings: self._read() != now)
+                    while self._read() == settings:
+                        await self._news.wait()
             except ClawError as error:
                 self._note(error)
                 if error.message != told:
@@ -129,10 +129,11 @@ class Gateway:
                         place.address):
                     async with self._open_door(name, row, place.address,
                                                self._read(), inbox):
-                        await self._until(
-                            lambda: not self._is_apart(place.address))
+                        while self._is_apart(place.address):
+                            await self._news.wait()
                 self._log("channel.listening", channel=name)
-                await self._until(lambda: self._is_apart(place.address))
+                while not self._is_apart(place.address):
+                    await self._news.wait()
         finally:
             self._lent.remove(row)
             if self._app is not None:
@@ -167,8 +168,3 @@ class Gateway:
         settings = self._read()
         return address is not None and (
             settings is None or address != (settings.host, settings.port))
-
-    async def _until(self, is_so: Callable[[], bool]) -> None:
-        """Until it is so, after a change of the settings."""
-        while not is_so():
-            await self._news.wait()

@@ -332,7 +332,8 @@ def test_the_status_shows_a_gateway_that_runs_alone(scene):
     check, = [one for one in status["checks"] if one["id"] == "gateway"]
     assert check["status"] == "ok"
     assert check["detail"].startswith(
-        f"claw gateway, pid {process.pid}, for ")
+        f"http://127.0.0.1:{scene.port}, claw gateway, pid {process.pid}, "
+        "for ")
     assert status["gateway"]["pid"] == process.pid
     assert status["listen"] == {"running": False}
 
