@@ -122,7 +122,8 @@ class App:
         try:
             await self._serve(talk)
         except ClientDisconnect:  # or one that took too long
-            talk.status = talk.status or 499
+            talk.status = talk.status or scope.get("state", {}).get(
+                "refused", 499)
         except asyncio.CancelledError:  # the gateway ends
             if not talk.status:
                 await talk.refuse(503, "claw is ending; call again",

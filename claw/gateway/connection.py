@@ -165,6 +165,7 @@ class Connection(H11Protocol):
                     h11.Data(data=body), h11.EndOfMessage()):
                 self.transport.write(self.conn.send(event) or b"")
         if self.cycle is not None and not self.cycle.response_complete:
+            self.cycle.scope["state"]["refused"] = status  # for its log line
             self.cycle.disconnected = True
             self.cycle.message_event.set()
         self.finish()

@@ -44,14 +44,15 @@ class Gateway:
         self._log = log
         self._note = note
         self._limits = limits or Limits()
-        self._changed = asyncio.Event()
+        self._news = asyncio.Event()  # the settings may be others
         self._lent: list[Endpoint] = []
         self._app: App | None = None
         self._server: Server | None = None
 
     def renew(self) -> None:
         """The settings may be others."""
-        self._changed.set()
+        self._news.set()
+        self._news = asyncio.Event()
 
     def count_connections(self) -> int:
         return self._server.connections if self._server else 0
@@ -61,15 +62,15 @@ class Gateway:
         however often it is tried."""
         told = None
         while True:
-            self._changed.clear()
-            settings = self._read()
+            news, settings = self._news, self._read()
             if settings is None:
-                await self._changed.wait()
+                await news.wait()
                 continue
             try:
                 async with self.open(settings, heard):
                     told = None
-                    await self._until_other(settings)
+                    while self._read() == settings:
+                        await self._news.wait()
             except ClawError as error:
                 self._note(error)
                 if error.message != told:
@@ -77,7 +78,7 @@ class Gateway:
                     self._log("gateway.error", error=told, hint=error.hint)
                 with suppress(TimeoutError):
                     async with asyncio.timeout(RETRY_S):
-                        await self._changed.wait()
+                        await news.wait()
 
     @asynccontextmanager
     async def open(self, settings: GatewaySettings,
@@ -115,8 +116,7 @@ class Gateway:
         name = channel.name if isinstance(channel, Channel) else "webhook"
         row = WebhookRow(channel, name, inbox, self._log).endpoint
         place = channel.webhook
-        settings = self._read()
-        if place.address is None and settings is None:
+        if place.address is None and self._read() is None:
             raise ConfigError(
                 f"{name}: its platform posts to the gateway, which is off",
                 hint="claw config set gateway.enabled true")
@@ -124,15 +124,16 @@ class Gateway:
         if self._app is not None:
             self._app.mount([row])
         try:
-            async with AsyncExitStack() as stack:
-                if place.address is not None and (
-                        settings is None or place.address
-                        != (settings.host, settings.port)):
-                    await stack.enter_async_context(self._open_door(
-                        name, row, place.address, settings, inbox))
-                else:
-                    self._log("channel.listening", channel=name)
-                await asyncio.Event().wait()
+            while True:
+                if place.address is not None and self._is_apart(
+                        place.address):
+                    async with self._open_door(name, row, place.address,
+                                               self._read(), inbox):
+                        while self._is_apart(place.address):
+                            await self._news.wait()
+                self._log("channel.listening", channel=name)
+                while not self._is_apart(place.address):
+                    await self._news.wait()
         finally:
             self._lent.remove(row)
             if self._app is not None:
@@ -162,10 +163,8 @@ class Gateway:
             if heard is not None:
                 heard.stopped_serving()
 
-    async def _until_other(self, settings: GatewaySettings) -> None:
-        while True:
-            await self._changed.wait()
-            self._changed.clear()
-            if self._read() != settings:
-                return
-
+    def _is_apart(self, address: tuple[str, int] | None) -> bool:
+        """Whether a channel's address is another than the gateway's."""
+        settings = self._read()
+        return address is not None and (
+            settings is None or address != (settings.host, settings.port))

@@ -85,6 +85,14 @@ class GatewaySettings(msgspec.Struct, frozen=True, kw_only=True):
     session_ttl_hours: Count = 0
     pairing_dashboard: PairingSettings = PairingSettings()
 
+
+def format_address(settings: GatewaySettings) -> str:
+    """Where the gateway is reached, without a slash at the end."""
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    return (settings.public_url or f"http://{host}:{settings.port}"
+            ).rstrip("/") + (settings.path_prefix or "")
+
+
 def check_exposure(settings: GatewaySettings) -> None:
     """Raises ConfigError for settings that would let anybody in."""
     is_near = is_local_name(split_host(

@@ -7,7 +7,7 @@ import json
 import socket
 import subprocess
 import sys
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -28,6 +28,7 @@ from claw.core.errors import (
 from claw.core.value import replace
 from claw.gateway.gateway import Gateway
 from claw.gateway.room import Limits
+from claw.gateway.settings import GatewaySettings
 from claw.testing.contracts.stage import until
 from claw.testing.http_server import HttpServer
 from claw.testing.http_server import Reply as Said
@@ -115,6 +116,11 @@ async def listening(webhook, inbox, log=None, limits=None):
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
         await webhook.aclose()
+
+
+def find_free_port():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return server.getsockname()[1]
 
 
 def signed(body, secret=SECRET, at=NOW, version="v1"):
@@ -821,3 +827,48 @@ def test_an_unreachable_receiver_fails():
     found = diagnosis(send_url=f"http://127.0.0.1:{port}/x")
 
     assert found["tcp"].status == "fail"
+
+
+def test_the_gateway_may_move_to_the_address_of_a_channel_and_away(
+        monkeypatch):
+    """There is one server where both have one address, and two else."""
+    monkeypatch.setattr("claw.gateway.gateway.RETRY_S", 0.05)
+    own, other = find_free_port(), find_free_port()
+    settings = [GatewaySettings(port=other)]
+
+    async def build(app, gateway, stack):
+        return ()
+
+    async def accepts(*ports):
+        """Whether a message comes in at each port."""
+        for port in ports:
+            with suppress(OSError, asyncio.IncompleteReadError):
+                status, _, _ = await exchange(port, request(HELLO))
+                if status == 200:
+                    continue
+            return False
+        return True
+
+    async def go():
+        inbox, log = Inbox(), Log()
+        inbox.gateway = Gateway(lambda: settings[0], build, None, log)
+        tasks = [asyncio.create_task(inbox.gateway.run()),
+                 asyncio.create_task(channel(port=own).listen(inbox))]
+        found = []
+        try:
+            for port in (other, own, other):
+                settings[0] = GatewaySettings(port=port)
+                inbox.gateway.renew()
+                for _ in range(100):
+                    if await accepts(own, port):
+                        break
+                    await asyncio.sleep(0.05)
+                found.append(await accepts(other))
+                assert port in [fields["port"] for event, fields in log.lines
+                                if event == "gateway.listening"]
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+        return found
+    assert asyncio.run(go()) == [True, False, True]

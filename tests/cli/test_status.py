@@ -93,6 +93,16 @@ def test_a_running_listen_says_how_its_channels_are(claw, home):
                     find(done, "channels.telegram.traffic")["detail"])
 
 
+def test_the_gateway_of_a_listen_says_where_it_is(claw, home):
+    write(home)
+    say(home, parts={"gateway": {"status": "ok",
+                                 "address": "http://[::1]:42617"}})
+    done = claw("status", "--json")
+
+    assert find(done, "gateway")["detail"] == "http://[::1]:42617"
+    assert done.json["gateway"]["address"] == "http://[::1]:42617"
+
+
 def test_nonsense_in_the_state_of_a_gateway_ends_nothing(claw, home):
     write(home)
     say(home, parts={"gateway": "nonsense"})

@@ -677,6 +677,20 @@ def test_a_slow_client_is_not_waited_for(raw, expected):
     assert asyncio.run(go())[:len(b"HTTP/1.1 408")] == expected
 
 
+def test_a_body_that_took_too_long_is_logged_as_what_it_was_told():
+    log = Log()
+
+    async def go():
+        async with serving(log=log) as (port, _, _):
+            return await exchange(
+                port, request(method="POST", body=b"hello")[:-2])
+    status, _, _ = asyncio.run(go())
+
+    assert status == 408
+    assert [fields["status"] for event, fields in log.lines
+            if event == "gateway.request"] == [408]
+
+
 @pytest.mark.parametrize("part", ["head", "body"])
 def test_drops_do_not_extend_the_time(part):
     async def go():

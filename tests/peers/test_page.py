@@ -23,6 +23,21 @@ PEERS = Path(os.environ.get("CLAW_PEERS_DIR",
 INSTALL = f"run {HERE / 'install.sh'}"
 VIEWS = ("chat", "status", "memory", "spending", "turns")
 HOSTILE = "\x1b[31mred\u202eevil <img src=x onerror=alert(1)>"
+MARKDOWN = """# Plan
+You have **two** days, [Tom](https://example.org/tom)
+[bad](javascript:alert(1))
+1. fly
+   - rest
+
+| day | what |
+|---|---|
+| 1 | fly |
+
+```html
+<b>x</b> **y**
+```
+> <img src=x onerror=alert(1)>
+"""
 
 pytestmark = [pytest.mark.peers, pytest.mark.slow]
 
@@ -147,6 +162,8 @@ def answer(body):
     said = json.dumps(body["messages"][-1])
     if "write" in said and '"tool"' not in said:
         return tool_call("file_write", path="note.txt", content="hello")
+    if "markdown" in said:
+        return Reply(MARKDOWN)
     return Reply("It is a long answer that comes in pieces. " * 5)
 
 
@@ -284,6 +301,59 @@ def test_the_conversation_is_there_when_claw_is_back(chromium, home):
         page.fill("#message", "And now?")
         page.keyboard.press("Enter")
         page.wait_for_selector("article.claw >> text=Why")
+
+
+def is_at_the_end(page):
+    return page.evaluate("""() => {
+      const page = document.scrollingElement;
+      return page.scrollHeight - page.scrollTop - page.clientHeight < 5;
+    }""")
+
+
+def test_an_answer_is_markdown_and_no_html(chromium, home):
+    visitor = Visitor(chromium, home.url, 390, "light")
+    sign_in(visitor, home)
+    page = visitor.page
+    page.set_viewport_size({"width": 390, "height": 400})
+    page.fill("#message", "in markdown")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("article.claw >> text=Why")
+    assert is_at_the_end(page)
+
+    for _ in range(2):  # as it was said, and as it is kept
+        shown = page.locator("article.claw .rich")
+        assert shown.locator("strong").all_inner_texts() == ["Plan", "two"]
+        assert shown.locator("li").all_inner_texts() == ["1. fly", "• rest"]
+        assert shown.locator("pre code").inner_text() == "<b>x</b> **y**"
+        assert shown.locator("td").all_inner_texts() == ["1", "fly"]
+        assert [link.get_attribute("href")
+                for link in shown.locator("a").all()] == [
+                    "https://example.org/tom"]
+        assert "[bad](javascript:alert(1))" in shown.inner_text()
+        assert shown.locator("img").count() == 0
+        page.reload()
+        page.wait_for_selector("article.claw .rich")
+        assert is_at_the_end(page)
+    assert visitor.complaints == []
+    assert visitor.foreign == []
+
+
+def test_a_long_answer_of_signs_does_not_hold_the_page_up(chromium, home):
+    visitor = Visitor(chromium, home.url, 390, "light")
+    sign_in(visitor, home)
+
+    took = visitor.page.evaluate("""async () => {
+      const { render } = await import("/page/markdown.js");
+      const began = performance.now();
+      for (const sign of ["*", "`", "[", "[a](http://", "http://", "|", ">",
+                          "**a", "- ", "# ", " "]) {
+        render(sign.repeat(100000));
+        render((sign + "\\n").repeat(10000));
+      }
+      return performance.now() - began;
+    }""")
+
+    assert took < 3000
 
 
 def test_hostile_text_is_text(chromium, home):

@@ -28,7 +28,8 @@ def _utc(moment: float | None) -> str | None:
 @dataclass(slots=True)
 class Component:
     """One part; times are unix seconds. `hint` is the next step after
-    `last_error`; `rejected`: why it goes on with the settings from before.
+    `last_error`; `rejected`: why it goes on with the settings from before;
+    `address`: where it serves.
     """
 
     status: str = "starting"
@@ -41,6 +42,7 @@ class Component:
     last_send: float | None = None
     last_turn: float | None = None
     rejected: str | None = None
+    address: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         return {"status": self.status, "updated_at": _utc(self.updated_at),
@@ -50,7 +52,7 @@ class Component:
                 "last_receive": _utc(self.last_receive),
                 "last_send": _utc(self.last_send),
                 "last_turn": _utc(self.last_turn),
-                "rejected": self.rejected}
+                "rejected": self.rejected, "address": self.address}
 
 
 @dataclass(slots=True)

@@ -17,7 +17,11 @@ from claw.gateway.endpoint import Endpoint
 from claw.gateway.gateway import Gateway
 from claw.gateway.keys import KeyStore
 from claw.gateway.room import Limits
-from claw.gateway.settings import GatewaySettings, check_exposure
+from claw.gateway.settings import (
+    GatewaySettings,
+    check_exposure,
+    format_address,
+)
 from claw.runtime.process.health import Health, write_state
 from claw.wiring.channels.states import read_parts
 from claw.wiring.gateway.keys import open_keys
@@ -58,6 +62,8 @@ def build_gateway(places: Places, tree: Callable[[], Tree], log: Log,
             health.error(PART, error.message, error.hint)
             return
         health.ok(PART)
+        health.part(PART).address = format_address(
+            tree().decode("gateway", GatewaySettings))
         if not keys.has_any():
             log("gateway.unpaired",
                 hint="claw gateway token add NAME, or claw gateway pair")

@@ -41,7 +41,9 @@ class ListenGateway:
         await self._load().receive(channel, inbox)
 
     def renew(self) -> None:
-        """The settings may be others."""
+        """The settings may be others. One that is off is no part."""
+        if not self._tree().decode("gateway", GatewaySettings).enabled:
+            self._health.parts.pop("gateway", None)
         self._changed.set()
         if self._loaded is not None:
             self._loaded[0].renew()

@@ -93,7 +93,7 @@ def _describe_gateway(alone: Running | None) -> Part:
     part = alone.parts.get("gateway")
     return Part("gateway", {**(part if isinstance(part, dict) else {}),
                             **_identify(alone)},
-                (_check_running("gateway", alone),))
+                (_check_running("gateway", alone, *_read_address(part)),))
 
 
 def _identify(running: Running) -> dict[str, Any]:
@@ -101,11 +101,17 @@ def _identify(running: Running) -> dict[str, Any]:
             "since": running.since}
 
 
-def _check_running(name: str, running: Running) -> Check:
+def _check_running(name: str, running: Running, *more: str) -> Check:
     since = age_s(running.since)
-    return Check(name, "ok", f"claw {running.command}, pid {running.pid}" + (
+    return Check(name, "ok", ", ".join(
+        (*more, f"claw {running.command}, pid {running.pid}")) + (
         "" if since is None else f", for {format_span(since)} (since "
         f"{format_minute(str(running.since))})"))
+
+
+def _read_address(part: Any) -> list[str]:
+    found = part.get("address") if isinstance(part, dict) else None
+    return [str(found)] if found else []
 
 
 def _describe_part(name: str, part: Any) -> Part:
@@ -119,4 +125,5 @@ def _describe_part(name: str, part: Any) -> Part:
     ages = [f"last {what} {format_ago(found)}"
             for what in ("receive", "send", "turn")
             if (found := part.get(f"last_{what}"))]
-    return Part(name, part, (Check(name, "ok", ", ".join(ages) or status),))
+    return Part(name, part, (Check(name, "ok", ", ".join(
+        (*_read_address(part), *ages)) or status),))

@@ -127,7 +127,7 @@ def test_a_pair_that_was_changed_meanwhile_is_left_alone(tmp_path):
 
     refused, left = run(tmp_path, act, *HOMES)
 
-    assert refused.status_code == 404
+    assert refused.status_code == 409
     assert "changed meanwhile" in refused.json()["error"]
     assert left["total"] == 1
 

@@ -16,10 +16,12 @@ import pytest
 
 from claw.config.places import locate
 from claw.config.tree import load
+from claw.runtime.process.health import Health
 from claw.testing.fake_openai import FakeOpenAI
 from claw.testing.fake_webhook import FakeReceiver, sign
 from claw.wiring.checks.gateway import GATEWAY
 from claw.wiring.gateway.keys import keys_path, open_keys
+from claw.wiring.listen.gateway import ListenGateway
 from tests.wiring.listen.test_service import Scene
 
 SECRET = "correct-horse-battery"
@@ -332,7 +334,8 @@ def test_the_status_shows_a_gateway_that_runs_alone(scene):
     check, = [one for one in status["checks"] if one["id"] == "gateway"]
     assert check["status"] == "ok"
     assert check["detail"].startswith(
-        f"claw gateway, pid {process.pid}, for ")
+        f"http://127.0.0.1:{scene.port}, claw gateway, pid {process.pid}, "
+        "for ")
     assert status["gateway"]["pid"] == process.pid
     assert status["listen"] == {"running": False}
 
@@ -352,6 +355,16 @@ def test_idle_it_wakes_for_next_to_nothing(scene):
         woken = count() - before
 
     assert woken <= 8
+
+
+def test_a_gateway_that_was_switched_off_is_not_said_to_be_well(scene):
+    health = Health()
+    health.ok("gateway")
+    write(scene, "enabled = false")
+
+    ListenGateway(lambda: load(scene.places), print, health).renew()
+
+    assert health.snapshot()["components"] == {}
 
 
 # -- the doctor

@@ -2,11 +2,12 @@
 
 import typer
 
-from claw.cli.commands.gateway.token import format_address, make_code
+from claw.cli.commands.gateway.token import make_code
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
 from claw.core.minutes import format_span
 from claw.gateway.keys import OWNER
+from claw.gateway.settings import format_address
 
 
 @examples("claw gateway link", 'xdg-open "$(claw gateway link -q)"')

@@ -10,7 +10,7 @@ from claw.core.errors import ExitCode, UsageError
 from claw.core.minutes import format_minute
 from claw.core.times import rfc3339
 from claw.gateway.keys import OWNER, KeyRow
-from claw.gateway.settings import GatewaySettings
+from claw.gateway.settings import GatewaySettings, format_address
 from claw.security.visible import visible
 from claw.wiring.gateway.keys import open_keys
 
@@ -144,13 +144,6 @@ def _clean(sees: str | None) -> str | None:
         raise UsageError("--sees is empty",
                          hint=f"{OWNER}, or a sender's id")
     return sees
-
-
-def format_address(settings: GatewaySettings) -> str:
-    """Where the gateway is reached, without a slash at the end."""
-    return (settings.public_url or
-            f"http://{settings.host}:{settings.port}").rstrip("/") + (
-                settings.path_prefix or "")
 
 
 def _minute(seconds: float | None) -> str:

@@ -1,7 +1,8 @@
 // A conversation that streams; approvals and questions stand in it.
 
 import { get, lines, post } from "./api.js";
-import { append, button, el, t, visible } from "./dom.js";
+import { append, button, el, t } from "./dom.js";
+import { render } from "./markdown.js";
 
 const WAITS_MS = [500, 1000, 2000, 5000];
 
@@ -77,15 +78,16 @@ class Log {
     this.asked.clear();
     this.current = this.waiting = null;
     for (const one of messages) {
-      this.add(one.role === "user" ? "you" : "claw", one.text);
+      if (one.role === "user") this.add("you", one.text);
+      else show(this.add("claw", ""), one.text);
     }
     this.setRunning(running);
-    this.scroll();
+    goToEnd();
   }
 
   // A message; the node that its text goes to.
   add(who, text) {
-    const body = el("p", { class: "text" }, text);
+    const body = el("div", { class: "text" }, text);
     this.put(el("article", { class: `card said ${who}` },
       el("span", { class: "who" }, t(who)), body));
     return body;
@@ -94,7 +96,6 @@ class Log {
   put(node) {
     if (this.waiting) this.waiting.before(node);
     else this.node.append(node);
-    this.scroll();
     return node;
   }
 
@@ -102,17 +103,14 @@ class Log {
     this.put(el("p", { class: `${kind} small` }, text));
   }
 
-  scroll() {
-    const page = document.scrollingElement;
-    if (page.scrollHeight - page.scrollTop - page.clientHeight < 400) {
-      page.scrollTop = page.scrollHeight;
-    }
-  }
-
+  // Who reads further up stays there.
   take(event) {
+    const page = document.scrollingElement;
+    const follows = event.type === "message" ||
+      page.scrollHeight - page.scrollTop - page.clientHeight < 400;
     const take = this[`on_${event.type}`];
     if (take) take.call(this, event);
-    this.scroll();
+    if (follows) goToEnd();
   }
 
   on_message({ text }) {
@@ -205,7 +203,7 @@ class Log {
 
   on_answer(event) {
     if (!this.current) this.current = this.add("claw", "");
-    this.current.textContent = visible(event.text);
+    show(this.current, event.text);
     append(this.current.parentElement, [el("p", { class: "small quiet" },
       t("took", { seconds: (event.duration_ms / 1000).toFixed(1),
         model: event.model || event.provider }), " ",
@@ -227,6 +225,16 @@ class Log {
     this.waiting = this.current = null;
     this.setRunning(false);
   }
+}
+
+function goToEnd() {
+  document.scrollingElement.scrollTop = document.scrollingElement.scrollHeight;
+}
+
+// A whole answer; while it streams its text stands there as it comes.
+function show(body, text) {
+  body.className = "rich";
+  body.replaceChildren(...render(text));
 }
 
 function nameLine(line) {

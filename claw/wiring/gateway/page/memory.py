@@ -17,7 +17,7 @@ from claw.core.memory import (
     MemoryEntry,
     RecallsFiltered,
 )
-from claw.gateway.endpoint import objects_with
+from claw.gateway.endpoint import Refused, objects_with
 from claw.wiring.memory import open_backend
 from claw.wiring.memory.conflicts import (
     find_forgotten,
@@ -101,7 +101,7 @@ def find_conflicts(tree: Tree, _: Mapping[str, str]) -> dict[str, Any]:
 def settle(tree: Tree, asked: Mapping[str, Any]) -> dict[str, Any]:
     """Decide about two memories, each as {"id", "key"}: `keep` the one and
     hide the `other` (undo brings it back), or with `both` let both stand.
-    Raises NotFoundError where one of them was changed meanwhile."""
+    Raises Refused (409) where one of them was changed meanwhile."""
     both = asked.get("both") is True
     with _open(tree, writes=True) as memory:
         kept, other = (_find(memory, asked.get(name))
@@ -130,8 +130,8 @@ def _find(memory: Memory, wanted: Any) -> MemoryEntry:
     entry = memory.get(_read_text(wanted, "key"))
     if entry is None or entry.id != wanted.get("id") \
             or entry.superseded_by is not None:
-        raise NotFoundError("it was changed meanwhile; nothing was done",
-                            hint="look again")
+        raise Refused(409, "it was changed meanwhile; nothing was done",
+                      hint="look again")
     return entry
 
 
