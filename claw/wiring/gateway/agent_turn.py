@@ -63,10 +63,11 @@ _REMEMBERED = 2_000
 class AgentTurns:
     """The turns of all clients. It remembers of its own answers what they
     were made from: an answer that a client sends back, and that it was not
-    given, is foreign text."""
+    given, is foreign text. `note_turn` hears of each that was answered."""
 
-    def __init__(self, log: Log) -> None:
+    def __init__(self, log: Log, note_turn: Callable[[], None]) -> None:
         self._log = log
+        self._note_turn = note_turn
         self._running: Counter[str | None] = Counter()
         self._labels: OrderedDict[bytes, tuple[str, ...]] = OrderedDict()
 
@@ -125,6 +126,7 @@ class AgentTurns:
                     options=request.options, temperature=call.temperature,
                     stream=live, live_text=live,
                     directives=False))
+            answer = self._finish(parts, result, shown, context)
         except (Exception, asyncio.CancelledError) as error:
             record.end(None, error)
             self._log("turn", turn=context.turn_id, outcome="failed",
@@ -134,7 +136,8 @@ class AgentTurns:
         record.end(result)
         self._log("turn", turn=context.turn_id, outcome="answered",
                   id=context.channel)
-        return self._finish(parts, result, shown, context)
+        self._note_turn()
+        return answer
 
     def _finish(self, parts: Parts, result: TurnResult, shown: "_Shown",
                 context: TurnContext) -> ChatResponse:

@@ -43,9 +43,10 @@ TEMPERATURE = 1.0
 class ClawAnswers:
     """See gateway.openai.endpoints.Answers."""
 
-    def __init__(self, tree: Callable[[], Tree], log: Log) -> None:
+    def __init__(self, tree: Callable[[], Tree], log: Log,
+                 note_turn: Callable[[], None]) -> None:
         self._opener = Opener(tree, log)
-        self._turns = AgentTurns(log)
+        self._turns = AgentTurns(log, note_turn)
         self._replays = Replays()
 
     async def aclose(self) -> None:

@@ -16,6 +16,6 @@ from claw.wiring.gateway.parts import GatewayParts
 async def build_openai(parts: GatewayParts, stack: AsyncExitStack
                        ) -> Sequence[Endpoint]:
     """The rows of /v1. Nothing is opened before the first call."""
-    answers = ClawAnswers(parts.tree, parts.log)
+    answers = ClawAnswers(parts.tree, parts.log, parts.note_turn)
     stack.push_async_callback(answers.aclose)
     return OpenAIApi(answers, parts.log).endpoints

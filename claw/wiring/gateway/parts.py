@@ -21,8 +21,9 @@ class GatewayParts(Value):
     """What is there when the gateway opens; it opens anew when its settings
     change. `tree` gives the settings in force, `snapshot` how the parts of
     claw listen are (Health.snapshot), `runtime` is that of claw listen
-    (None: claw gateway alone, without channels and queue). A table may add
-    a way to show a key to `app.identify`."""
+    (None: claw gateway alone, without channels and queue), `note_turn` is
+    told of each turn that was answered. A table may add a way to show a key
+    to `app.identify`."""
 
     places: Places
     tree: Callable[[], Tree]
@@ -33,6 +34,7 @@ class GatewayParts(Value):
     app: App
     log: Log
     runtime: "Runtime | None" = None
+    note_turn: Callable[[], None] = lambda: None
 
 
 # Builds some rows; what they hold open is closed with the stack.

@@ -54,7 +54,7 @@ def build_gateway(places: Places, tree: Callable[[], Tree], log: Log,
         keys.give(app.settings.paired_tokens)
         parts = GatewayParts(
             places, tree, app.settings, keys, snapshot or health.snapshot,
-            gateway.count_connections, app, log, runtime)
+            gateway.count_connections, app, log, runtime, health.note_turn)
         return [row for table in TABLES for row in await table(parts, stack)]
 
     def note(error: ClawError | None) -> None:

@@ -59,7 +59,8 @@ def serve(tree, settings=None):
             server = Server(app)
             app.mount(await build_openai(GatewayParts(
                 tree.places, lambda: served.tree, settings, keys, dict,
-                lambda: 0, app, served.log), stack))
+                lambda: 0, app, served.log,
+                note_turn=lambda: served.log("noted")), stack))
             served.port = await server.start("127.0.0.1", 0)
             served.server = server
             ready.set()

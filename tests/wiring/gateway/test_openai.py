@@ -374,6 +374,10 @@ def test_without_a_model_nothing_is_streamed_before_the_error(
     assert "no model is configured (to add a model: " in caught.value.message
     assert "42" in found.choices[0].message.content
     assert text == found.choices[0].message.content
+    # What was refused is no answer, neither in the log nor in the health.
+    assert [turn["outcome"] for turn in served.find("turn")] == [
+        "failed", "answered", "answered"]
+    assert len(served.find("noted")) == 2
 
 
 @pytest.mark.parametrize(("method", "path", "status"), [

@@ -56,7 +56,7 @@ async def build_page(parts: GatewayParts, stack: AsyncExitStack
     def knows(request: Request) -> bool:
         return any(find(request) for find in parts.app.identify)
 
-    talk = PageTalk(parts.tree, parts.log)
+    talk = PageTalk(parts.tree, parts.log, parts.note_turn)
     stack.push_async_callback(talk.close)
     return (
         *list_files(), *sessions.endpoints,

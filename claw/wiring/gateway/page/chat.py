@@ -41,10 +41,12 @@ _OUTPUT_CHARS = 2_000
 class PageTalk:
     """One conversation, one turn at a time; `close` ends what runs."""
 
-    def __init__(self, tree: Callable[[], Tree], log: Log) -> None:
+    def __init__(self, tree: Callable[[], Tree], log: Log,
+                 note_turn: Callable[[], None] = lambda: None) -> None:
         self.events = EventLog()
         self._tree = tree
         self._log = log
+        self._note_turn = note_turn
         self._turn: asyncio.Task[None] | None = None
         self._cancel = asyncio.Event()
         self._asked: dict[str, asyncio.Future[str]] = {}
@@ -146,6 +148,7 @@ class PageTalk:
             lines.end()
             answer = redactor.record(chat.answer_json(
                 result, time.monotonic() - started))
+        self._note_turn()
         self._tell({"type": "answer", "turn": answer["id"], **{
             name: answer[name] for name in (
                 "text", "provider", "model", "cost", "duration_ms")}})
