@@ -25,7 +25,8 @@ def _utc(moment: float | None) -> str | None:
 @dataclass(slots=True)
 class Component:
     """One part; times are unix seconds. `hint` is the next step after
-    `last_error`; `rejected`: why it goes on with the settings from before.
+    `last_error`; `not_there` counts what was sent and does not stand there;
+    `rejected`: why it goes on with the settings from before.
     """
 
     status: str = "starting"
@@ -37,6 +38,7 @@ class Component:
     last_receive: float | None = None
     last_send: float | None = None
     last_turn: float | None = None
+    not_there: int = 0
     rejected: str | None = None
 
     def to_json(self) -> dict[str, Any]:
@@ -47,6 +49,7 @@ class Component:
                 "last_receive": _utc(self.last_receive),
                 "last_send": _utc(self.last_send),
                 "last_turn": _utc(self.last_turn),
+                "not_there": self.not_there,
                 "rejected": self.rejected}
 
 
@@ -100,6 +103,10 @@ class Health:
 
     def note_send(self, name: str) -> None:
         self.part(name).last_send = self.now()
+
+    def note_not_there(self, name: str) -> None:
+        """A platform took a part, and it does not stand there."""
+        self.part(name).not_there += 1
 
     def note_turn(self) -> None:
         """A turn ended, and its end is kept."""
