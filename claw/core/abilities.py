@@ -87,8 +87,8 @@ class WebhookRefused(Exception):
 
 
 class Delivery(Value):
-    """What a request brought, and the JSON of its 200: that is said once
-    the messages are committed."""
+    """What a request brought, and what its 200 says once the messages
+    are committed: JSON, or bytes as plain text (a handshake)."""
 
     messages: tuple[ChannelMessage, ...] = ()
     answer: Any = made(factory=lambda: {"status": "accepted"})
@@ -106,8 +106,9 @@ class ReceivesWebhook(Protocol):
         """Raises WebhookRefused for what the platform did not sign; the
         body is not parsed before."""
 
-    def parse(self, call: WebhookCall) -> Delivery:
-        """What it brought. Raises WebhookRefused. A message's id is the
+    async def parse(self, call: WebhookCall) -> Delivery:
+        """What it brought, its files fetched. Raises WebhookRefused: 503
+        for what the platform is to send again. A message's id is the
         platform's, so that a replay is a no-op (ids are known for 30
         days)."""
 

@@ -173,7 +173,9 @@ class ChannelDeps(Value):
     `log(event, **fields)` writes one line for the operator. `remember`
     keeps a newly paired sender in the allow-list of config.toml and says
     whether that worked, `names` says whose a name there is, `marks` keeps
-    how far the channel has read. `save` files go
+    how far the channel has read. `carry_over(old, new)` is for a platform
+    that says that a person's id has changed: allow-list, memory, approvals
+    and what else is kept under the old one follow. `save` files go
     below `files`. `may_send` says of
     a file (resolved, inside the workspace) whether it may leave: claw's
     own databases and sessions and what the owner forbids may not.
@@ -185,6 +187,7 @@ class ChannelDeps(Value):
     remember: Callable[[str], bool] = (lambda sender: False)
     names: BindsNames = made(factory=FirstComers)
     marks: KeepsMarks = made(factory=Marks)
+    carry_over: Callable[[str, str], None] = (lambda old, new: None)
     may_send: Callable[[Path], bool] = (lambda real: True)
 
 

@@ -6,7 +6,7 @@ that hears anything but 200 sends it again, and its id makes that a no-op.
 
 import time
 
-from starlette.responses import Response
+from starlette.responses import PlainTextResponse, Response
 
 from claw.core.abilities import (
     Delivery,
@@ -50,7 +50,7 @@ class WebhookRow:
             call.peer, await request.body())
         try:
             self._channel.verify(webhook)
-            delivery = self._channel.parse(webhook)
+            delivery = await self._channel.parse(webhook)
         except WebhookRefused as refused:
             if refused.status == 401:
                 self._complain(call.peer, refused.message)
@@ -59,7 +59,9 @@ class WebhookRow:
         await self._keep(delivery)
         if isinstance(self._inbox, HearsReceives):
             self._inbox.received()
-        return reply(delivery.answer)
+        answer = delivery.answer
+        return (PlainTextResponse(answer) if isinstance(answer, bytes)
+                else reply(answer))
 
     async def _keep(self, delivery: Delivery) -> None:
         """Returns after the commit. Raises Refused."""

@@ -27,6 +27,7 @@ from claw.core.times import until_tick
 from claw.core.value import replace
 from claw.runtime.message.parts import END_DRAFT, is_whole
 from claw.runtime.process.health import Health
+from claw.runtime.read_back import ReadBack
 from claw.runtime.retry_rules import is_final, may_have_arrived, wait_s
 from claw.security.redact.redaction import scrub_tokens
 from claw.storage.queue.model import Lease, OutboxRow, Queue
@@ -69,6 +70,7 @@ class Sender:
         self._log = log
         self._now = now
         self._on_sent = on_sent
+        self._read_back = ReadBack(name, queue, lease, health, log, now=now)
         self._wake = asyncio.Event()
         self._under_way: dict[int, asyncio.Task[None]] = {}
         self._tries: dict[int, int] = {}  # that the store knows not of
@@ -89,6 +91,7 @@ class Sender:
             seen = self._queue.fingerprint()
             try:
                 await self._start_due()
+                await self._read_back.look(self._get_channel())
                 wait = await self._idle_s()
             except LeaseLostError:
                 raise
@@ -181,8 +184,9 @@ class Sender:
         if self._under_way or self._get_channel() is None:
             return IDLE_S  # what ends wakes us
         due = await self._queue.next_due(self.name)
-        return (LOOK_S if due is None
-                else min(LOOK_S, max(0.02, due - self._now())))
+        return min(LOOK_S if due is None else max(0.02, due - self._now()),
+                   LOOK_S if (look := self._read_back.next_s) is None
+                   else max(0.02, look))
 
     async def _end_draft(self, channel: Channel, row: OutboxRow) -> None:
         """Take a draft away: safe to repeat, and no failure of its answer.
@@ -241,7 +245,10 @@ class Sender:
     async def _note_sent(self, row: OutboxRow, message_id: str | None,
                          **more: bool) -> None:
         await self._keep(lambda: self._queue.mark_sent(
-            self._lease(), row, message_id))
+            self._lease(), row, message_id,
+            seen="verified" if "found" in more else None))
+        if message_id is None and row.message_id is None:
+            self._read_back.note_silent()
         self._forget(row)
         self._health.note_send(f"channel:{self.name}")
         self._log("sent", channel=self.name, source=row.source,
@@ -278,6 +285,8 @@ class Sender:
                       part=row.number, seen=None if ids is None else len(ids))
             if ids == ():
                 self._unseen.add(row.seq)
+                await self._keep(lambda: self._queue.mark_seen(
+                    self._lease(), row, None))
             return True
         await self._note_sent(row, ids[0], found=True)
         await self._tidy(channel, row)

@@ -26,7 +26,8 @@ def find_trace(places: Places, turn: str | None) -> dict[str, Any] | None:
     return {**found, "sends": [
         {"part": row.number, "state": row.state,
          "message_id": row.message_id, "attempts": row.attempts,
-         "uncertain": row.uncertain, "error": row.error} for row in parts]}
+         "uncertain": row.uncertain, "error": row.error, "seen": row.seen}
+        for row in parts]}
 
 
 def write_trace(found: Mapping[str, Any]) -> Iterator[str]:
@@ -35,6 +36,7 @@ def write_trace(found: Mapping[str, Any]) -> Iterator[str]:
     for send in found["sends"]:
         yield (f"Sent: part {send['part']} {send['state']}"
                + (f" as {send['message_id']}" if send["message_id"] else "")
+               + (f", {send['seen']}" if send["seen"] else "")
                + (f", {send['attempts']} attempts" if send["attempts"]
                   else "")
                + (f" ({send['error']})" if send["error"] else ""))

@@ -239,7 +239,8 @@ def test_why_finds_a_turn_by_its_beginning_or_a_message(claw, filled):
     assert by_id.json["turn_id"] == filled
     assert by_id.json["sends"] == [{
         "part": 0, "state": "failed", "message_id": None, "attempts": 0,
-        "uncertain": False, "error": "chat not found"}]
+        "uncertain": False, "error": "chat not found",
+        "seen": None}]
 
 
 def test_why_of_a_message_that_still_waits_says_that_it_does(claw, filled):

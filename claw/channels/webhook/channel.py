@@ -100,7 +100,7 @@ class WebhookChannel(Channel):
     def verify(self, call: WebhookCall) -> None:
         check_signature(self._secret, call, self._clock())
 
-    def parse(self, call: WebhookCall) -> Delivery:
+    async def parse(self, call: WebhookCall) -> Delivery:
         message = read_message(call.body, self._clock())
         return Delivery((message,), {"status": "accepted",
                                      "id": message.id})

@@ -28,8 +28,9 @@ def _utc(moment: float | None) -> str | None:
 @dataclass(slots=True)
 class Component:
     """One part; times are unix seconds. `hint` is the next step after
-    `last_error`; `rejected`: why it goes on with the settings from before;
-    `address`: where it serves.
+    `last_error`; `not_there` counts what was sent and does not stand there;
+    `rejected`: why it goes on with the settings from before; `address`:
+    where it serves.
     """
 
     status: str = "starting"
@@ -41,6 +42,7 @@ class Component:
     last_receive: float | None = None
     last_send: float | None = None
     last_turn: float | None = None
+    not_there: int = 0
     rejected: str | None = None
     address: str | None = None
 
@@ -52,6 +54,7 @@ class Component:
                 "last_receive": _utc(self.last_receive),
                 "last_send": _utc(self.last_send),
                 "last_turn": _utc(self.last_turn),
+                "not_there": self.not_there,
                 "rejected": self.rejected, "address": self.address}
 
 
@@ -105,6 +108,10 @@ class Health:
 
     def note_send(self, name: str) -> None:
         self.part(name).last_send = self.now()
+
+    def note_not_there(self, name: str) -> None:
+        """A platform took a part, and it does not stand there."""
+        self.part(name).not_there += 1
 
     def note_turn(self) -> None:
         """A turn ended, and its end is kept."""

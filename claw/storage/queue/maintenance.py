@@ -169,14 +169,15 @@ def _read_states(connection: sqlite3.Connection,
         " WHERE turn_id = ? OR answered_in = ? ORDER BY seq",
         (turn_id, turn_id)).fetchall()
     parts = connection.execute(
-        "SELECT seq, number, state, uncertain, attempts, error FROM outbox"
+        "SELECT seq, number, state, uncertain, attempts, error, seen"
+        " FROM outbox"
         " WHERE source = ? ORDER BY number", (f"turn:{turn_id}",))
     known: dict[str, Any] = {
         "messages": [unpack(row[1]) for row in rows],
         "parts": [{"seq": seq, "number": number, "state": state,
                    "uncertain": bool(uncertain), "attempts": attempts,
-                   "error": unpack_or_none(error)}
-                  for seq, number, state, uncertain, attempts, error
+                   "error": unpack_or_none(error), "seen": seen}
+                  for seq, number, state, uncertain, attempts, error, seen
                   in parts.fetchall()]}
     if rows:
         channel, _, conversation, state, received, finished, times, why \

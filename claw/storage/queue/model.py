@@ -24,6 +24,8 @@ InboxState: TypeAlias = Literal["waiting", "running", "answered", "refused",
 Outcome: TypeAlias = Literal["answered", "refused", "failed", "cancelled"]
 OutboxState: TypeAlias = Literal["waiting", "sending", "uncertain", "sent",
                                  "failed"]
+# What a look at the platform has shown of a part.
+Seen: TypeAlias = Literal["verified", "not there"]
 Record: TypeAlias = Mapping[str, Any]
 # The id of a draft that is being sent.
 DRAFT_UNKNOWN = ""
@@ -111,7 +113,8 @@ class OutboxRow(Value):
     """One part on its way; `number` counts from 0. `message_id` is the
     platform's id as soon as it is known; `uncertain` says that an earlier
     attempt may have arrived; `attempts` counts the attempts begun;
-    `next_at` (unix seconds) is when to try next, 0 at once."""
+    `next_at` (unix seconds) is when to try next, 0 at once; `seen` is what
+    the last look for it has shown."""
 
     seq: int
     source: str
@@ -127,6 +130,7 @@ class OutboxRow(Value):
     error: str | None = None
     created_at: float = 0.0
     sent_at: float | None = None
+    seen: Seen | None = None
 
 
 class HistoryOp(Value):
@@ -329,8 +333,19 @@ class Queue(Protocol):
         renewed lease; cheap, from any thread."""
 
     async def mark_sent(self, lease: Lease, row: OutboxRow,
-                   message_id: str | None) -> None:
+                        message_id: str | None, *,
+                        seen: Seen | None = None) -> None:
         """The part has arrived. Light."""
+
+    async def mark_seen(self, lease: Lease, row: OutboxRow,
+                        message_id: str | None) -> None:
+        """What a look has shown: its id, or None for a part that is not
+        there. One that counted as sent has failed then. Light."""
+
+    async def silent(self, channel: str, since: float, until: float
+                     ) -> list[OutboxRow]:
+        """Parts that were sent between these times, which the platform
+        gave no id for and nobody has looked for."""
 
     async def put_off(self, lease: Lease, row: OutboxRow, next_at: float,
                       error: str, *, uncertain: bool) -> None:
@@ -377,7 +392,7 @@ class Queue(Protocol):
         id; None: the last finished one. The completion's trace, with
         "turn_id" and "queue": {state, channel, conversation, messages,
         received_at, finished_at, attempts, reason, parts: [{seq, number,
-        state, uncertain, attempts, error}]}. Raises UsageError where
+        state, uncertain, attempts, error, seen}]}. Raises UsageError where
         several turns begin so."""
 
     async def retry(self, seqs: Sequence[int] = ()) -> int:

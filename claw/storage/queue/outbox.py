@@ -23,7 +23,7 @@ from claw.storage.queue.codec import (
     unpack_or_none,
 )
 from claw.storage.queue.leases import check
-from claw.storage.queue.model import Lease, NewSend, OutboxRow
+from claw.storage.queue.model import Lease, NewSend, OutboxRow, Seen
 
 # A part that was put off by a clock that is ahead of now by more than this
 # is due: the clock was set back, and its `next_at` may be hours away. (A
@@ -32,7 +32,8 @@ CLOCK_SLACK_S = 60.0
 
 COLUMNS = ("o.seq, o.source, o.number, o.channel, sends.message, o.part,"
            " o.state, o.message_id, o.uncertain, o.attempts, o.next_at,"
-           " o.error, o.created_at, o.finished_at")
+           " o.error, o.created_at, o.finished_at, o.seen")
+NOT_THERE = "the platform took it, and it is not there"
 TABLES = "outbox AS o JOIN sends ON sends.source = o.source"
 
 # The first open part of each chat of a channel in which none is being
@@ -67,7 +68,8 @@ def read_rows(found: Iterable[Sequence[Any]]) -> list[OutboxRow]:
 def _read_row(found: Sequence[Any], messages: dict[str, SendMessage], *,
             lenient: bool = False) -> OutboxRow:
     (seq, source, number, channel, message, part, state, message_id,
-     uncertain, attempts, next_at, error, created_at, finished_at) = found
+     uncertain, attempts, next_at, error, created_at, finished_at,
+     seen) = found
     what = f"part {seq} of the outbox"
     if source not in messages:
         messages[source] = codec.send(message, what, lenient=lenient)
@@ -76,7 +78,7 @@ def _read_row(found: Sequence[Any], messages: dict[str, SendMessage], *,
         codec.part(part, what, lenient=lenient), state,
         unpack_or_none(message_id), bool(uncertain), attempts, next_at,
         unpack_or_none(error), created_at,
-        finished_at if state == "sent" else None)
+        finished_at if state == "sent" else None, seen)
 
 
 def post(connection: sqlite3.Connection, sends: Sequence[NewSend],
@@ -177,13 +179,39 @@ def mark_sending(connection: sqlite3.Connection, lease: Lease,
 
 
 def mark_sent(connection: sqlite3.Connection, lease: Lease, row: OutboxRow,
-         message_id: str | None, now: float) -> None:
+         message_id: str | None, now: float,
+         seen: Seen | None = None) -> None:
     check(connection, lease)
     connection.execute(
         "UPDATE outbox SET state = 'sent', finished_at = ?, error = NULL,"
-        " message_id = COALESCE(?, message_id), lease = NULL, fence = NULL"
-        " WHERE seq = ? AND finished_at IS NULL",
-        (now, pack_or_none(message_id), row.seq))
+        " message_id = COALESCE(?, message_id), seen = ?, lease = NULL,"
+        " fence = NULL WHERE seq = ? AND finished_at IS NULL",
+        (now, pack_or_none(message_id), seen, row.seq))
+
+
+def mark_seen(connection: sqlite3.Connection, lease: Lease, row: OutboxRow,
+              message_id: str | None) -> None:
+    check(connection, lease)
+    if message_id is not None:
+        connection.execute(
+            "UPDATE outbox SET seen = 'verified', message_id = ?"
+            " WHERE seq = ?", (pack(message_id), row.seq))
+        return
+    connection.execute("UPDATE outbox SET seen = 'not there' WHERE seq = ?",
+                       (row.seq,))
+    connection.execute(
+        "UPDATE outbox SET state = 'failed', error = ?"
+        " WHERE seq = ? AND finished_at IS NOT NULL AND state = 'sent'",
+        (NOT_THERE, row.seq))
+
+
+def list_silent(connection: sqlite3.Connection, channel: str, since: float,
+                until: float) -> list[OutboxRow]:
+    return read_rows(connection.execute(
+        f"SELECT {COLUMNS} FROM {TABLES} WHERE o.state = 'sent'"
+        " AND o.finished_at IS NOT NULL AND o.finished_at BETWEEN ? AND ?"
+        " AND o.channel = ? AND o.message_id IS NULL AND o.seen IS NULL"
+        " ORDER BY o.seq LIMIT 100", (since, until, pack(channel))))
 
 
 def put_off(connection: sqlite3.Connection, lease: Lease, row: OutboxRow,
@@ -229,7 +257,7 @@ def retry(connection: sqlite3.Connection, seqs: Sequence[int]) -> int:
     have arrived stays in doubt."""
     again = ("UPDATE outbox SET state = CASE WHEN uncertain = 1 THEN"
              " 'uncertain' ELSE 'waiting' END, attempts = 0, next_at = 0,"
-             " put_at = 0, error = NULL, finished_at = NULL"
+             " put_at = 0, error = NULL, seen = NULL, finished_at = NULL"
              " WHERE finished_at IS NOT NULL AND state = 'failed'")
     if not seqs:
         return connection.execute(again).rowcount

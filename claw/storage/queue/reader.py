@@ -68,8 +68,11 @@ def open_reader(path: str | Path, *,
     connection = connect(path, readonly=True)
     try:
         with translated(path):
-            if read_version(connection, path, schema.VERSION) == 0:
+            version = read_version(connection, path, schema.VERSION)
+            if version == 0:
                 raise _none_yet(path)
+            if version == 1:
+                connection.execute(schema.AS_IF_NEW)
     except BaseException:
         connection.close()
         raise

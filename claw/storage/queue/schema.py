@@ -12,7 +12,12 @@ seconds since the boot that the owner names.
 
 
 
-VERSION = 1
+VERSION = 2
+# What a file of version 1 lacks.
+FROM_1 = ("ALTER TABLE outbox ADD COLUMN seen TEXT",)
+# The same for who only reads.
+AS_IF_NEW = ("CREATE TEMP VIEW outbox AS SELECT *, NULL AS seen"
+             " FROM main.outbox")
 
 TABLES = (
     """
@@ -65,7 +70,8 @@ CREATE TABLE outbox (
     finished_at REAL,
     lease TEXT,
     fence INTEGER,
-    part TEXT
+    part TEXT,
+    seen TEXT
 )""",
     "CREATE UNIQUE INDEX outbox_sources ON outbox (source, number)",
     "CREATE INDEX outbox_open ON outbox (channel, chat, seq)"

@@ -45,6 +45,7 @@ from claw.storage.queue.model import (
     Queue,
     QueueCounts,
     Record,
+    Seen,
 )
 from claw.storage.queue.owner import Owner, this_process
 from claw.storage.queue.rekey import Rekeyed, Renames, rekey
@@ -256,10 +257,19 @@ class SqliteQueue(Queue):
         self._departures.note(row.seq, row.attempts + 1)
 
     async def mark_sent(self, lease: Lease, row: OutboxRow,
-                   message_id: str | None) -> None:
+                        message_id: str | None, *,
+                        seen: Seen | None = None) -> None:
         await self._light(outbox.mark_sent, lease, row, message_id,
-                          self._now())
+                          self._now(), seen)
         self._departures.settle(row.seq)
+
+    async def mark_seen(self, lease: Lease, row: OutboxRow,
+                        message_id: str | None) -> None:
+        await self._light(outbox.mark_seen, lease, row, message_id)
+
+    async def silent(self, channel: str, since: float, until: float
+                     ) -> list[OutboxRow]:
+        return await self._read(outbox.list_silent, channel, since, until)
 
     async def put_off(self, lease: Lease, row: OutboxRow, next_at: float,
                       error: str, *, uncertain: bool) -> None:
@@ -357,8 +367,10 @@ def _open(path: Path) -> sqlite3.Connection:
     try:
         with translated(path):
             connection.execute(f"PRAGMA journal_size_limit={_LOG_BYTES}")
-        if read_version(connection, path, schema.VERSION) != schema.VERSION:
-            make_tables(connection, path, schema.TABLES, schema.VERSION)
+        version = read_version(connection, path, schema.VERSION)
+        if version != schema.VERSION:
+            make_tables(connection, path, schema.FROM_1 if version == 1
+                        else schema.TABLES, schema.VERSION)
     except BaseException:
         connection.close()
         raise

@@ -27,9 +27,10 @@ STALE_S = 60.0
 class ChannelState(Value):
     """One row of `claw channel list`. `status` is "ok", "error",
     "starting" or "unknown" (claw listen does not run); times RFC 3339.
-    `hint` is the next step after `error`, `rejected` is why it goes on with
-    the settings from before, `people` are the names of allow-lists that
-    belong to somebody."""
+    `not_there` counts what was sent since the start and does not stand
+    there, `hint` is the next step after `error`, `rejected` is why it goes
+    on with the settings from before, `people` are the names of allow-lists
+    that belong to somebody."""
 
     name: str
     configured: bool
@@ -37,6 +38,7 @@ class ChannelState(Value):
     last_receive: str | None = None
     last_send: str | None = None
     restarts: int = 0
+    not_there: int = 0
     error: str | None = None
     hint: str | None = None
     rejected: str | None = None
@@ -46,6 +48,7 @@ class ChannelState(Value):
         return {"name": self.name, "configured": self.configured,
                 "status": self.status, "last_receive": self.last_receive,
                 "last_send": self.last_send, "restarts": self.restarts,
+                "not_there": self.not_there,
                 "error": self.error, "hint": self.hint,
                 "rejected": self.rejected,
                 "people": [{"name": one.name, "id": one.id,
@@ -141,7 +144,8 @@ def build_state(name: str, is_configured: bool,
     return ChannelState(
         name, is_configured, str(part.get("status")),
         part.get("last_receive"), part.get("last_send"),
-        int(part.get("restart_count") or 0), part.get("last_error"),
+        int(part.get("restart_count") or 0),
+        int(part.get("not_there") or 0), part.get("last_error"),
         part.get("hint"), part.get("rejected") or _read_rejected(live or {}))
 
 

@@ -26,6 +26,11 @@ def check_traffic(state: ChannelState) -> Check:
         return Check(check_id, "warn", f"{detail}; it goes on with the "
                      f"settings from before: {state.rejected}",
                      "correct config.toml, it is taken over at once")
+    if state.not_there:
+        return Check(
+            check_id, "warn", f"{plural(state.not_there, 'message')} that "
+            f"the platform took {'is' if state.not_there == 1 else 'are'} "
+            f"not there; {detail}", "claw queue list --failed")
     return Check(check_id, "ok", detail)
 
 

@@ -81,7 +81,7 @@ def explain_outbox(rows: Sequence[OutboxRow], gone: Collection[str],
     first: dict[tuple[str, str, str | None], int] = {}
     for row in rows:
         if row.state not in OPEN_OUT:
-            found.append(row.error)
+            found.append(row.error or row.seen)
             continue
         chat = (row.channel, row.message.recipient, row.message.thread_ts)
         before = first.setdefault(chat, row.seq)
@@ -93,6 +93,7 @@ def explain_outbox(rows: Sequence[OutboxRow], gone: Collection[str],
             found.append(f"behind {before}")
         else:
             found.append(_next_try(row.next_at - now)
+                         + (f", {row.seen}" if row.seen else "")
                          + (f": {row.error}" if row.error else ""))
     return found
 
@@ -131,6 +132,6 @@ def _outgoing(row: OutboxRow) -> dict[str, Any]:
             "part": row.number, "channel": row.channel,
             "recipient": row.message.recipient, "text": row.part.text,
             "message_id": row.message_id, "uncertain": row.uncertain,
-            "attempts": row.attempts, "error": row.error,
+            "attempts": row.attempts, "error": row.error, "seen": row.seen,
             "created_at": rfc3339(row.created_at),
             "next_at": rfc3339(row.next_at) if waits else None}

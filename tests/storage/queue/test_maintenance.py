@@ -320,7 +320,7 @@ def test_a_file_of_a_newer_version_is_refused(kit):
     kit.open()
     kit.close()
     with contextlib.closing(sqlite3.connect(kit.path)) as connection:
-        connection.execute("PRAGMA user_version=2")
+        connection.execute("PRAGMA user_version=99")
     for opening in (kit.open, lambda: open_reader(kit.path)):
         with pytest.raises(StorageError, match="newer version"):
             opening()

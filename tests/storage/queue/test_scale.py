@@ -43,6 +43,8 @@ def turns(connection, kit, lease):
     yield "put_off", lambda: outbox.put_off(
         connection, lease, row, 0, "x", True, 1)
     yield "sent", lambda: outbox.mark_sent(connection, lease, row, "1", 1)
+    yield "silent", lambda: outbox.list_silent(
+        connection, "telegram", 0.5, 3)
     yield "failed", lambda: outbox.mark_failed(connection, lease, row, "x", 1)
     yield "retry", lambda: outbox.retry(connection, [])
     yield "trace", lambda: maintenance.trace(connection, "abcdefabcdef")
@@ -75,7 +77,7 @@ def test_no_verb_walks_through_a_table(connection, kit):
         assert statements, name
         found[name] = scans(connection, statements)
 
-    assert len(found) == 16
+    assert len(found) == 17
     assert {name: steps for name, steps in found.items() if steps} == {}
 
 
