@@ -52,6 +52,8 @@ GROUPS: dict[str, tuple[str, ...]] = {
               "claw skill accept pdf-forms"),
     "gateway": ("Serve HTTP for other programs, and say who may call.",
                 "claw gateway", "claw gateway token add laptop"),
+    "backup": ("Copy everything that claw keeps into one file, and back.",
+               "claw backup create", "claw backup verify FILE"),
     "config": ("Read and change settings.",
                "claw config show", "claw config set memory.backend none"),
 }
@@ -184,6 +186,12 @@ COMMANDS: dict[str, tuple[str, str]] = {
                     "there.", _AT + "template.rm:rm"),
     "template save": ("Save a file as a template and print its path.",
                       _AT + "template.edit:save"),
+    "backup create": ("Copy settings, keys and the workspace into one file.",
+                      _AT + "backup.create:create"),
+    "backup verify": ("Read all of a backup and compare it with what it "
+                      "says of itself.", _AT + "backup.verify:verify"),
+    "backup restore": ("Put a backup in the place of settings and workspace.",
+                       _AT + "backup.restore:restore"),
     "gateway serve": ("Serve HTTP for other programs, without the "
                       "channels.", _AT + "gateway.serve:serve"),
     "gateway token": ("Make keys of the gateway, list them, change them, "

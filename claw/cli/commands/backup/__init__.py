@@ -1,0 +1,1 @@
+"""claw backup: everything that claw keeps, in one file."""

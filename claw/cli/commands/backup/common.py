@@ -1,0 +1,83 @@
+"""What the commands of claw backup share: passphrase, progress, a line."""
+
+import getpass
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from claw.cli.invocation import Invocation
+from claw.cli.terminal.prompt import may_ask
+from claw.core.errors import UsageError
+from claw.storage.backup.archive import Manifest
+from claw.text.plural import plural
+
+VARIABLE = "CLAW_BACKUP_PASSPHRASE"
+HELP = f"File with the passphrase, in its first line; default {VARIABLE}."
+
+
+def read_passphrase(file: str | None, *, asks: bool, twice: bool = False
+                    ) -> str | None:
+    """The passphrase of the file, the environment or, with `asks`, of who
+    sits at the terminal; None for none. Raises UsageError."""
+    if file is not None:
+        try:
+            lines = Path(file).read_text("utf-8", "surrogateescape"
+                                         ).splitlines()
+        except OSError as error:
+            raise UsageError(f"{file}: {error.strerror}") from error
+        return _check(lines[0] if lines else "")
+    if given := os.environ.get(VARIABLE):
+        return given
+    if not asks:
+        return None
+    if not may_ask():
+        raise UsageError("a passphrase is needed, and nobody can be asked",
+                         hint=f"--passphrase-file FILE, or {VARIABLE}")
+    passphrase = _check(getpass.getpass("Passphrase: "))
+    if twice and getpass.getpass("Once more: ") != passphrase:
+        raise UsageError("the two are not the same")
+    return passphrase
+
+
+def _check(passphrase: str) -> str:
+    if not passphrase:
+        raise UsageError("the passphrase is empty")
+    return passphrase
+
+
+class Counted:
+    """Counts members as they pass; for a line of progress."""
+
+    def __init__(self, update: Callable[[int], object]) -> None:
+        self._update = update
+        self._count = 0
+
+    def __call__(self, name: str, size: int) -> None:
+        self._count += 1
+        self._update(self._count)
+
+
+def to_json(path: Path, manifest: Manifest) -> dict[str, Any]:
+    return {"file": str(path), "made_at": manifest.made_at,
+            "version": manifest.version, "files": len(manifest.members),
+            "bytes": manifest.total_bytes,
+            "databases": [{"name": one.name, "rows": one.rows}
+                          for one in manifest.databases],
+            "skipped": [{"name": name, "why": why}
+                        for name, why in manifest.skipped]}
+
+
+def describe(manifest: Manifest) -> str:
+    """What is in it, in one line."""
+    return (f"{plural(len(manifest.members), 'file')} "
+            f"({plural(len(manifest.databases), 'database')}), "
+            f"{manifest.total_bytes / 1e6:,.1f} MB, made at "
+            f"{manifest.made_at}")
+
+
+def say_skipped(run: Invocation, manifest: Manifest) -> None:
+    for name, why in manifest.skipped[:5]:
+        run.out.note(f"not in it: {name} ({why})")
+    if len(manifest.skipped) > 5:
+        run.out.note(f"and {len(manifest.skipped) - 5} more")

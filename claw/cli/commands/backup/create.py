@@ -1,0 +1,67 @@
+"""claw backup create."""
+
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from claw.cli.commands.backup.common import (
+    HELP,
+    Counted,
+    describe,
+    read_passphrase,
+    say_skipped,
+    to_json,
+)
+from claw.cli.commands.memory.common import Progress
+from claw.cli.invocation import Invocation
+from claw.cli.lazy import examples
+from claw.core.errors import NotFoundError, UsageError
+from claw.core.times import rfc3339
+from claw.storage.backup.archive import verify_archive, write_archive
+from claw.storage.backup.collect import collect
+from claw.version import __version__
+
+
+@examples("claw backup create", "claw backup create /mnt/usb/claw.tar.gz",
+          "claw backup create --encrypt claw.backup")
+def create(context: typer.Context,
+           file: Annotated[str | None, typer.Argument(
+               metavar="[FILE]", help="Where to; default a new file with the "
+                                      "time in its name, here.")] = None,
+           encrypt: Annotated[bool, typer.Option(
+               "--encrypt", help="Encrypt it with a passphrase.")] = False,
+           passphrase_file: Annotated[str | None, typer.Option(
+               "--passphrase-file", metavar="FILE", help=HELP)] = None,
+           ) -> None:
+    """Copy settings, keys and the workspace into one file.
+
+    Databases are copied as SQLite does it, so claw may go on working
+    meanwhile. The file is read again and compared. It holds your keys: keep
+    it where only you can read it, or encrypt it.
+    """
+    run = Invocation.of(context)
+    places, now = run.places, time.time()
+    passphrase = read_passphrase(
+        passphrase_file, asks=encrypt, twice=True) \
+        if encrypt or passphrase_file else None
+    target = Path(file or time.strftime(
+        f"claw-%Y%m%dT%H%M%SZ{'.backup' if passphrase else '.tar.gz'}",
+        time.gmtime(now))).absolute()
+    for folder in (places.home, places.workspace):
+        if target.is_relative_to(folder):
+            raise UsageError(f"{target} lies in {folder}, which is copied",
+                             hint="name a place outside, best another disk")
+    sources, skipped = collect(places.home, places.workspace)
+    if not sources:
+        raise NotFoundError(f"there is nothing in {places.home} yet")
+    with Progress("files", 2 * len(sources), quiet=run.out.quiet) as progress:
+        heard = Counted(progress.update)
+        manifest = write_archive(
+            target, sources, skipped, made_at=rfc3339(now),
+            version=__version__, passphrase=passphrase, heard=heard)
+        verify_archive(target, passphrase, heard)
+    say_skipped(run, manifest)
+    run.out.note(describe(manifest))
+    run.print_result(to_json(target, manifest), str(target))

@@ -1,0 +1,266 @@
+"""A backup's file: a tar.gz, encrypted where a passphrase is given.
+
+Its last member, claw-backup.json, names each of the others with its size and
+SHA-256; a database, which SQLite's backup API copied, with the rows of each
+table too. A file that lacks it was cut off. Where several processes write,
+each database is as it was at one moment.
+"""
+
+import contextlib
+import gzip
+import hashlib
+import io
+import json
+import os
+import sqlite3
+import tarfile
+import tempfile
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import IO, TypeAlias
+
+import msgspec
+
+from claw.core.errors import StorageError, UsageError
+from claw.storage.backup.collect import Skipped, Source
+from claw.storage.backup.seal import Sealer, Unsealer, is_sealed
+from claw.storage.sqlite import connect, copy_to
+
+MANIFEST = "claw-backup.json"
+_MANIFEST_BYTES = 1 << 30
+_PIECE = 1 << 20
+_LEVEL = 6
+_IN_MEMORY = 16 << 20
+
+Heard: TypeAlias = Callable[[str, int], None]  # name and bytes of a member
+
+
+class Member(msgspec.Struct, frozen=True):
+    """A file of the archive; `rows` are those of a database's tables."""
+
+    name: str
+    bytes: int
+    sha256: str
+    mode: int
+    rows: dict[str, int] | None = None
+
+
+class Manifest(msgspec.Struct, frozen=True):
+    """What an archive holds. `made_at` is RFC 3339."""
+
+    made_at: str
+    version: str
+    members: tuple[Member, ...]
+    skipped: tuple[tuple[str, str], ...] = ()
+    format: int = 1
+
+    @property
+    def total_bytes(self) -> int:
+        return sum(member.bytes for member in self.members)
+
+    @property
+    def databases(self) -> list[Member]:
+        return [one for one in self.members if one.rows is not None]
+
+
+def write_archive(target: Path, sources: Sequence[Source],
+                  skipped: Sequence[Skipped], *, made_at: str, version: str,
+                  passphrase: str | None = None,
+                  heard: Heard = lambda name, size: None) -> Manifest:
+    """Make the file, whole or not at all. Raises UsageError where one
+    stands there, StorageError."""
+    draft = target.with_name(f"{target.name}.partial")
+    if target.exists():
+        raise UsageError(f"{target} is there already",
+                         hint="name a file that is not")
+    try:
+        number = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+                         | os.O_NOFOLLOW, 0o600)
+        with open(number, "wb") as file:
+            manifest = _write(file, sources, skipped, made_at, version,
+                              passphrase, heard)
+            file.flush()
+            os.fsync(file.fileno())
+        os.link(draft, target)  # never over a file that came meanwhile
+    except FileExistsError as error:
+        raise UsageError(f"{target} is there already",
+                         hint="name a file that is not") from error
+    except OSError as error:
+        raise StorageError(f"{target}: {error.strerror}",
+                           hint="check the folder and the free space"
+                           ) from error
+    finally:
+        with contextlib.suppress(OSError):
+            draft.unlink()
+    return manifest
+
+
+def _write(file: IO[bytes], sources: Sequence[Source],
+           skipped: Sequence[Skipped], made_at: str, version: str,
+           passphrase: str | None, heard: Heard) -> Manifest:
+    left = [(one.name, one.why) for one in skipped]
+    members: list[Member] = []
+    with contextlib.ExitStack() as stack:
+        stream = file if passphrase is None else stack.enter_context(
+            contextlib.closing(Sealer(file, passphrase)))
+        packed = stack.enter_context(gzip.GzipFile(
+            "", "wb", _LEVEL, stream, mtime=0))
+        archive = stack.enter_context(tarfile.open(
+            fileobj=packed, mode="w|", format=tarfile.PAX_FORMAT))
+        for source in sources:
+            try:
+                member = _add(archive, source)
+            except FileNotFoundError:
+                left.append((source.name, "it went meanwhile"))
+                continue
+            members.append(member)
+            heard(member.name, member.bytes)
+        manifest = Manifest(made_at, version, tuple(members), tuple(left))
+        # A name may hold bytes that are no text: they are escaped.
+        data = json.dumps(msgspec.to_builtins(manifest)).encode()
+        info = tarfile.TarInfo(MANIFEST)
+        info.size, info.mode = len(data), 0o600
+        archive.addfile(info, io.BytesIO(data))
+    return manifest
+
+
+def _add(archive: tarfile.TarFile, source: Source) -> Member:
+    """Copy a file to a place where nobody changes it, then into the
+    archive."""
+    with tempfile.SpooledTemporaryFile(_IN_MEMORY) as held:
+        rows = None
+        if source.is_database:
+            rows = _copy_database(source.path, held)
+            mode = 0o600
+        else:
+            number = os.open(source.path, os.O_RDONLY | os.O_NOFOLLOW
+                             | os.O_NONBLOCK)
+            with open(number, "rb") as file:
+                mode = 0o600 | os.fstat(number).st_mode & 0o100
+                while piece := file.read(_PIECE):
+                    held.write(piece)
+        size = held.tell()
+        held.seek(0)
+        digest = hashlib.sha256()
+        while piece := held.read(_PIECE):
+            digest.update(piece)
+        held.seek(0)
+        info = tarfile.TarInfo(source.name)
+        info.size, info.mode = size, mode
+        archive.addfile(info, held)
+    return Member(source.name, size, digest.hexdigest(), mode, rows)
+
+
+def _copy_database(path: Path, held: IO[bytes]) -> dict[str, int]:
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder, "copy.db")
+        with contextlib.closing(connect(path, readonly=True)) as connection:
+            copy_to(connection, copy)
+        rows = count_rows(copy, path)
+        with copy.open("rb") as file:
+            while piece := file.read(_PIECE):
+                held.write(piece)
+    return rows
+
+
+def count_rows(copy: Path, path: Path | str) -> dict[str, int]:
+    """The rows of each table of a database that nobody else has open.
+    Raises StorageError for a damaged one, under the name of `path`."""
+    try:
+        with contextlib.closing(sqlite3.connect(copy)) as connection:
+            (verdict,) = connection.execute("PRAGMA quick_check(1)"
+                                            ).fetchone()
+            if verdict != "ok":
+                raise StorageError(f"{path} is damaged: {verdict}",
+                                   hint="claw doctor says what helps")
+            names = [name for (name,) in connection.execute(
+                "SELECT name FROM sqlite_master WHERE type = 'table'"
+                " AND name NOT LIKE 'sqlite~_%' ESCAPE '~' ORDER BY name")]
+            return {name: connection.execute(
+                'SELECT count(*) FROM "{}"'.format(name.replace('"', '""'))
+                ).fetchone()[0] for name in names}
+    except sqlite3.Error as error:
+        raise StorageError(f"{path} is damaged: {error}",
+                           hint="claw doctor says what helps") from error
+
+
+@contextlib.contextmanager
+def opened(path: Path, passphrase: str | None) -> Iterator[tarfile.TarFile]:
+    """The archive, to be read from its beginning to its end once. Raises
+    StorageError, UsageError where a passphrase is needed."""
+    with contextlib.ExitStack() as stack:
+        try:
+            sealed = is_sealed(path)
+            file: IO[bytes] = stack.enter_context(path.open("rb"))
+            if sealed and passphrase is None:
+                raise UsageError(f"{path} is encrypted",
+                                 hint="its passphrase is needed")
+            if sealed:
+                file = stack.enter_context(io.BufferedReader(
+                    Unsealer(file, passphrase or ""), _PIECE))
+            packed = stack.enter_context(gzip.GzipFile(fileobj=file))
+            yield stack.enter_context(tarfile.open(
+                fileobj=packed, mode="r|"))
+            while packed.read(_PIECE):  # to its end, and its own sum
+                pass
+        except (tarfile.TarError, EOFError, zlib.error) as error:
+            raise StorageError(f"{path} is no backup, or is damaged: {error}"
+                               ) from error
+        except OSError as error:
+            raise StorageError(f"{path}: {error.strerror or error}"
+                               ) from error
+
+
+def verify_archive(path: Path, passphrase: str | None = None,
+                   heard: Heard = lambda name, size: None) -> Manifest:
+    """Read all of it and compare it with what it says of itself. Raises
+    StorageError for the first thing that is not as it should be."""
+    found: list[Member] = []
+    manifest: Manifest | None = None
+    with opened(path, passphrase) as archive:
+        for info in archive:
+            data = archive.extractfile(info)
+            if data is None or manifest is not None:
+                raise StorageError(f"{path}: {info.name} does not belong in "
+                                   "a backup")
+            if info.name == MANIFEST:
+                manifest = _read_manifest(path, data.read(_MANIFEST_BYTES))
+                continue
+            found.append(_measure(info, data))
+            heard(info.name, info.size)
+    if manifest is None:
+        raise StorageError(f"{path} has no end: it was cut off")
+    for member, said in zip(found, manifest.members, strict=False):
+        if member != said:
+            raise StorageError(f"{path}: {said.name} is not as it was copied")
+    if len(found) != len(manifest.members):
+        raise StorageError(f"{path}: {len(manifest.members)} files should be "
+                           f"in it, {len(found)} are")
+    return manifest
+
+
+def _read_manifest(path: Path, data: bytes) -> Manifest:
+    try:
+        manifest = msgspec.convert(json.loads(data), Manifest)
+    except (ValueError, RecursionError) as error:
+        raise StorageError(f"{path}: what it says of itself can't be read"
+                           ) from error
+    if manifest.format != 1:
+        raise StorageError(f"{path} was made by a newer version of claw")
+    return manifest
+
+
+def _measure(info: tarfile.TarInfo, data: IO[bytes]) -> Member:
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder, "copy")
+        digest, size, begins = hashlib.sha256(), 0, b""
+        with copy.open("xb") as kept:
+            while piece := data.read(_PIECE):
+                begins = begins or piece[:16]
+                size += len(piece)
+                digest.update(piece)
+                kept.write(piece)
+        rows = (count_rows(copy, info.name)
+                if begins.startswith(b"SQLite format 3\0") else None)
+    return Member(info.name, size, digest.hexdigest(), info.mode, rows)

@@ -1,0 +1,102 @@
+"""claw backup: create, verify, restore."""
+
+import json
+import os
+from datetime import UTC, datetime
+
+import pytest
+
+
+@pytest.fixture
+def made(claw, home, tmp_path):
+    """A home with a memory, and a backup of it."""
+    claw("memory", "store", "colour", "Mina likes green")
+    target = tmp_path / "copies" / "b.tar.gz"
+    target.parent.mkdir()
+    done = claw("backup", "create", str(target))
+    assert done.code == 0
+    assert done.out == f"{target}\n"
+    return target
+
+
+def test_a_backup_comes_back_on_another_machine(claw, made, home, tmp_path):
+    before = home.rename(tmp_path / "lost")
+
+    done = claw("backup", "restore", str(made))
+
+    assert done.code == 0
+    assert "Mina likes green" in claw("memory", "recall", "colour").out
+    assert before.exists()
+
+
+def test_what_is_there_is_asked_about_and_kept(claw, made, home):
+    claw("memory", "store", "tea", "Mina likes tea")
+
+    refused = claw("backup", "restore", str(made))
+    done = claw("backup", "restore", str(made), "--yes", "--json")
+
+    assert refused.code == 2
+    assert "--yes" in refused.err
+    assert len(done.json["kept"]) == 1
+    assert "tea" not in claw("memory", "recall", "tea").out
+
+
+def test_verify_counts_what_is_in_it(claw, made):
+    found = claw("backup", "verify", str(made), "--json").json
+
+    assert found["ok"]
+    rows = {one["name"]: one["rows"] for one in found["databases"]}
+    assert rows["workspace/memory/brain.db"]["memories"] == 1
+
+
+def test_a_damaged_backup_is_said_and_not_restored(claw, made):
+    made.write_bytes(made.read_bytes()[:-100])
+
+    for command in (("verify",), ("restore", "--yes")):
+        done = claw("backup", *command, str(made), "--json")
+        assert done.code not in (0, 1, 2)
+        assert json.loads(done.out)["error"]["kind"] == "storage"
+
+
+def test_an_encrypted_one_needs_its_passphrase(claw, home, tmp_path):
+    claw("memory", "store", "colour", "Mina likes green")
+    word = tmp_path / "word"
+    word.write_text("s3cret\n")
+    target = tmp_path / "b"
+
+    made = claw("backup", "create", str(target), "--passphrase-file",
+                str(word))
+    nobody = claw("backup", "verify", str(target))
+    known = claw("backup", "verify", str(target),
+                 env={"CLAW_BACKUP_PASSPHRASE": "s3cret"})
+
+    assert made.code == 0
+    assert b"Mina" not in target.read_bytes()
+    assert nobody.code == 2
+    assert "--passphrase-file FILE, or CLAW_BACKUP_PASSPHRASE" in nobody.err
+    assert known.code == 0
+
+
+def test_a_place_inside_of_what_is_copied_is_refused(claw, made, home):
+    done = claw("backup", "create", str(home / "b.tar.gz"))
+
+    assert done.code == 2
+    assert "lies in" in done.err
+
+
+def test_a_home_without_anything_has_no_backup(claw, home, tmp_path):
+    assert claw("backup", "create", str(tmp_path / "b")).code == 1
+
+
+def test_a_claw_that_runs_is_not_pulled_from_under(claw, made, home):
+    now = datetime.now(UTC).isoformat()
+    state = home / "workspace" / "state" / "listen.json"
+    state.parent.mkdir(parents=True, exist_ok=True)
+    state.write_text(json.dumps({
+        "pid": os.getpid(), "command": "listen", "updated_at": now,
+        "written_at": now, "uptime_seconds": 1, "components": {}}))
+
+    done = claw("backup", "restore", str(made), "--yes")
+
+    assert done.code == 5
+    assert "claw listen runs here" in done.err

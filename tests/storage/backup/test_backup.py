@@ -1,0 +1,271 @@
+"""A backup: whole while others write, checked, put back by renaming."""
+
+import contextlib
+import os
+import sqlite3
+import tarfile
+import threading
+
+import pytest
+
+from claw.core.errors import StorageError, UsageError
+from claw.storage.backup.archive import verify_archive, write_archive
+from claw.storage.backup.collect import collect
+from claw.storage.backup.restore import restore_archive
+
+
+@pytest.fixture
+def home(tmp_path):
+    """A home with a workspace in it."""
+    home = tmp_path / "home"
+    for name, text in {
+            "config.toml": "x = 1\n", ".secret_key": "k",
+            "tools/mine.py": "", "workspace/note.txt": "hello",
+            "workspace/state/marks/demo.json": "{}",
+            "workspace/state/listen.json": "{}",
+            "workspace/sessions/a.jsonl": '{"a": 1}\n'}.items():
+        path = home / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    for name in ("queue", "jobs", "log"):
+        make_database(home / f"workspace/state/{name}.db", 3)
+    return home
+
+
+def make_database(path, rows):
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("CREATE TABLE t (n INTEGER)")
+        connection.executemany("INSERT INTO t VALUES (?)",
+                               ((n,) for n in range(rows)))
+        connection.commit()
+
+
+def count(path):
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        return [n for (n,) in connection.execute("SELECT n FROM t ORDER BY n")]
+
+
+def back_up(home, target, **options):
+    sources, skipped = collect(home, home / "workspace")
+    return write_archive(target, sources, skipped, made_at="2026-11-24",
+                         version="1", **options)
+
+
+def put_back(path, folder, **options):
+    return restore_archive(path, folder, folder / "workspace", stamp="now",
+                           **options)
+
+
+def test_everything_comes_back_as_it_was(home, tmp_path):
+    (home / "tools/mine.py").chmod(0o755)
+    back_up(home, tmp_path / "b")
+    new = tmp_path / "new"
+
+    put_back(tmp_path / "b", new)
+
+    names = sorted(path.relative_to(home).as_posix()
+                   for path in home.rglob("*") if path.is_file()
+                   and not path.name.endswith(("-wal", "-shm")))
+    names.remove("workspace/state/listen.json")
+    assert sorted(path.relative_to(new).as_posix() for path
+                  in new.rglob("*") if path.is_file()) == names
+    assert (new / "workspace/note.txt").read_text() == "hello"
+    assert (new / "tools/mine.py").stat().st_mode & 0o777 == 0o700
+    assert (new / ".secret_key").stat().st_mode & 0o777 == 0o600
+    assert count(new / "workspace/state/queue.db") == [0, 1, 2]
+
+
+def test_marks_come_before_jobs_and_jobs_before_the_queue(home):
+    """A mark that is newer than the queue would lose messages."""
+    names = [one.name for one in collect(home, home / "workspace")[0]]
+
+    assert names[:4] == [
+        "workspace/state/marks/demo.json", "workspace/state/jobs.db",
+        "workspace/state/queue.db", "workspace/state/log.db"]
+    assert names.index("workspace/sessions/a.jsonl") > 3
+
+
+def test_nothing_committed_before_is_missing_while_others_write(
+        home, tmp_path):
+    path, stop = home / "workspace/state/queue.db", threading.Event()
+    written = [2]
+
+    def write():
+        with contextlib.closing(sqlite3.connect(path)) as connection:
+            while not stop.is_set():
+                number = written[0] + 1
+                with connection:
+                    connection.execute("INSERT INTO t VALUES (?)", (number,))
+                written[0] = number
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        for number in range(5):
+            before = written[0]
+            back_up(home, tmp_path / f"b{number}")
+            put_back(tmp_path / f"b{number}", tmp_path / f"new{number}")
+            found = count(tmp_path / f"new{number}/workspace/state/queue.db")
+            assert found == list(range(len(found)))
+            assert len(found) > before
+    finally:
+        stop.set()
+        writer.join()
+
+
+def test_a_log_that_a_killed_writer_left_is_in_it(home, tmp_path):
+    path = home / "workspace/state/queue.db"
+    pid = os.fork()
+    if not pid:  # commits, and is gone without closing
+        connection = sqlite3.connect(path)
+        connection.execute("INSERT INTO t VALUES (3)")
+        connection.commit()
+        os.kill(os.getpid(), 9)
+    os.waitpid(pid, 0)
+    assert (path.parent / "queue.db-wal").stat().st_size
+
+    back_up(home, tmp_path / "b")
+    put_back(tmp_path / "b", tmp_path / "new")
+
+    assert count(tmp_path / "new/workspace/state/queue.db") == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("passphrase", [None, "s3cret"])
+def test_every_cut_and_every_changed_byte_is_found_out(
+        home, tmp_path, passphrase):
+    made = back_up(home, tmp_path / "b", passphrase=passphrase)
+    data = (tmp_path / "b").read_bytes()
+    bad, found = tmp_path / "bad", 0
+
+    for at in range(0, len(data), max(1, len(data) // 40)):
+        bad.write_bytes(data[:at])
+        with pytest.raises((StorageError, UsageError)):
+            verify_archive(bad, passphrase)
+    for at in range(20, len(data) - 8, max(1, len(data) // 40)):
+        bad.write_bytes(data[:at] + bytes([data[at] ^ 1]) + data[at + 1:])
+        try:  # gzip has bits that mean nothing
+            assert verify_archive(bad, passphrase) == made
+        except (StorageError, UsageError):
+            found += 1
+    assert found > 35
+
+
+def test_a_passphrase_keeps_the_words_from_others(home, tmp_path):
+    (home / "workspace/note.txt").write_text("the code is 4711" * 100_000)
+    made = back_up(home, tmp_path / "b", passphrase="s3cret")
+
+    assert not tarfile.is_tarfile(tmp_path / "b")
+    assert verify_archive(tmp_path / "b", "s3cret") == made
+    with pytest.raises(StorageError, match="another passphrase"):
+        verify_archive(tmp_path / "b", "guess")
+    with pytest.raises(UsageError, match="encrypted"):
+        verify_archive(tmp_path / "b")
+
+
+def test_what_stood_there_is_kept_under_another_name(home, tmp_path):
+    back_up(home, tmp_path / "b")
+    (home / "workspace/note.txt").write_text("newer")
+
+    done = put_back(tmp_path / "b", home)
+
+    assert (home / "workspace/note.txt").read_text() == "hello"
+    (kept,) = done.kept
+    assert kept.name == "home.before-now"
+    assert (kept / "workspace/note.txt").read_text() == "newer"
+
+
+def test_a_damaged_backup_changes_nothing(home, tmp_path):
+    back_up(home, tmp_path / "b")
+    data = (tmp_path / "b").read_bytes()
+    (tmp_path / "b").write_bytes(data[:-30])
+    before = sorted(tmp_path.rglob("*"))
+
+    with pytest.raises(StorageError):
+        put_back(tmp_path / "b", home)
+
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_workspace_elsewhere_comes_back_there(home, tmp_path):
+    workspace = tmp_path / "elsewhere"
+    (home / "workspace").rename(workspace)
+    sources, skipped = collect(home, workspace)
+    write_archive(tmp_path / "b", sources, skipped, made_at="", version="1")
+
+    restore_archive(tmp_path / "b", tmp_path / "h2", tmp_path / "w2",
+                    stamp="now")
+
+    assert (tmp_path / "w2/note.txt").read_text() == "hello"
+    assert not (tmp_path / "h2/workspace").exists()
+
+
+def test_links_and_pipes_are_left_out_and_named(home, tmp_path):
+    (home / "workspace/link").symlink_to("/etc/passwd")
+    (home / "workspace/folder").symlink_to("/etc")
+    os.mkfifo(home / "workspace/pipe")
+
+    made = back_up(home, tmp_path / "b")
+
+    assert sorted(made.skipped) == [
+        ("workspace/folder", "a link"), ("workspace/link", "a link"),
+        ("workspace/pipe", "no file")]
+
+
+def test_a_damaged_database_stops_it_and_leaves_no_file(home, tmp_path):
+    path = home / "workspace/state/log.db"
+    data = bytearray(path.read_bytes())
+    data[4096:4200] = b"\xff" * 104
+    path.write_bytes(data)
+
+    with pytest.raises(StorageError, match=r"log\.db"):
+        back_up(home, tmp_path / "b")
+
+    assert not list(tmp_path.glob("b*"))
+
+
+def test_a_file_that_is_there_is_not_overwritten(home, tmp_path):
+    (tmp_path / "b").write_text("precious")
+
+    with pytest.raises(UsageError, match="there already"):
+        back_up(home, tmp_path / "b")
+
+    assert (tmp_path / "b").read_text() == "precious"
+
+
+def test_names_of_any_bytes_come_back(home, tmp_path):
+    for name in (b"\xff\xfe.txt", "ü\n日本.txt".encode(), b"a" * 255):
+        with open(os.fsencode(home / "workspace") + b"/" + name, "w"):
+            pass
+
+    back_up(home, tmp_path / "b")
+    put_back(tmp_path / "b", tmp_path / "new")
+
+    assert sorted(os.listdir(os.fsencode(tmp_path / "new/workspace"))) == \
+        sorted(os.listdir(os.fsencode(home / "workspace")))
+
+
+@pytest.mark.parametrize("name", [
+    "home/../../evil", "/etc/evil", "other/x", "home"])
+def test_an_archive_of_a_stranger_leaves_its_folder_nowhere(
+        home, tmp_path, name, monkeypatch):
+    back_up(home, tmp_path / "b")
+    manifest = verify_archive(tmp_path / "b")
+    with tarfile.open(tmp_path / "evil", "w:gz") as archive:
+        archive.addfile(tarfile.TarInfo(name))
+    monkeypatch.setattr("claw.storage.backup.restore.verify_archive",
+                        lambda *_: manifest)
+
+    with pytest.raises(StorageError, match="does not belong"):
+        put_back(tmp_path / "evil", tmp_path / "new")
+
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_large_file_is_copied_piece_by_piece(home, tmp_path):
+    with (home / "workspace/big").open("wb") as file:
+        for _ in range(40):
+            file.write(os.urandom(1 << 20))
+
+    made = back_up(home, tmp_path / "b", passphrase="x")
+
+    assert verify_archive(tmp_path / "b", "x") == made
