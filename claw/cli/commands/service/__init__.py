@@ -1,0 +1,1 @@
+"""claw service: claw listen, started with the machine and kept alive."""
