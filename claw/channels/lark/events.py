@@ -15,7 +15,7 @@ from claw.core.value import Value, made
 
 MESSAGE = "im.message.receive_v1"
 PRESSED = "card.action.trigger"
-_ID = re.compile(r"[A-Za-z0-9_.=+/-]{1,128}")
+_ID = re.compile(r"[A-Za-z0-9_-]{1,128}")  # they go into paths
 _MOST_MENTIONS = 100
 
 

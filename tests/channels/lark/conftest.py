@@ -19,7 +19,7 @@ class App:
     def __init__(self, platform, tmp_path):
         self.platform = platform
         self.inbox = KeepingInbox()
-        self.logs, self.slept = [], []
+        self.logs, self.slept, self.made = [], [], []
         self.marks = Marks()
         self.workspace, self.files = tmp_path / "workspace", tmp_path / "files"
         self.workspace.mkdir()
@@ -44,10 +44,16 @@ class App:
             "app_secret": self.platform.secret,
             "allowed_users": ("ou_1001",),
             "api_base_url": self.platform.url, **given})
-        return made(settings, self.deps, sleep=self.sleep,
-                    clock=lambda: time.monotonic() + self.later,
-                    now=lambda: time.time() + self.later,
-                    ping_s=self.ping_s, silence_s=self.silence_s)
+        found = made(settings, self.deps, sleep=self.sleep,
+                     clock=lambda: time.monotonic() + self.later,
+                     now=lambda: time.time() + self.later,
+                     ping_s=self.ping_s, silence_s=self.silence_s)
+        self.made.append(found)
+        return found
+
+    async def aclose(self):
+        for channel in self.made:
+            await channel.aclose()
 
     @asynccontextmanager
     async def listening(self, **given):
