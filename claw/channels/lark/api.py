@@ -167,7 +167,7 @@ class LarkApi:
         data = body.get("data")
         if answer.status >= 300 or read_code(body) != 0 \
                 or not isinstance(data, dict):
-            raise read_refusal(self.peer, "callback/ws/endpoint", answer,
+            raise read_refusal(self._http.peer, "callback/ws/endpoint", answer,
                                body, self.brand.table)
         return self._read_endpoint(data)
 
@@ -251,7 +251,7 @@ class LarkApi:
                     ) and not renewed:
                 renewed, self._until = True, 0.0
                 continue
-            error = read_refusal(self.peer, _name(path), answer, body,
+            error = read_refusal(self._http.peer, _name(path), answer, body,
                                  self.brand.table)
             if not isinstance(error, RateLimitedError):
                 raise error
@@ -277,7 +277,7 @@ class LarkApi:
         token = body.get("tenant_access_token")
         if answer.status >= 300 or read_code(body) != 0 \
                 or not isinstance(token, str) or not token:
-            raise read_refusal(self.peer, "auth/v3/tenant_access_token",
+            raise read_refusal(self._http.peer, "auth/v3/tenant_access_token",
                                answer, body, self.brand.table)
         check_token(self.brand.title, token, self.key_hint)
         lasts = _read_seconds(body.get("expire", body.get("expires_in")),

@@ -105,7 +105,7 @@ class LarkChannel(Channel):
         self._seal = Seal(found.encrypt_key, found.verification_token,
                           self.brand.table)
         self.webhook = WebhookPlace(
-            "/" + found.listen_path.strip().lstrip("/"),
+            self.brand.find_path(found),
             address=None if found.port is None else (found.host, found.port))
         self.verify, self.parse = self._seal.verify, self._parse
 

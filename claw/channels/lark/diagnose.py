@@ -85,7 +85,7 @@ async def _events(api: LarkApi, settings: LarkSettings) -> Finding:
     if settings.receive_mode == "webhook":
         if settings.encrypt_key.strip():
             return Finding("events", "ok", f"signed posts to the gateway at "
-                           f"{settings.listen_path}")
+                           f"{api.brand.find_path(settings)}")
         return Finding(
             "events", "warn", "the posts are not signed: whoever learns the "
             "verification_token can write as anybody",

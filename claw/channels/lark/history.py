@@ -7,9 +7,10 @@ connection, from where the marks of the channel stand.
     threads     [["omt_1", "oc_1", 1700000009000], ...]: a thread's replies
                 are no part of its chat's history
 
-Bounds: 5,000 messages of a chat, 200 chats, the 50 threads of the last day
-that we had a part in. A private chat in which nobody has written before is
-not known here: its messages come when the platform sends them again.
+Bounds: 5,000 messages of a chat, 200 chats, the last 1,000 replies of the 50
+threads of the last day that we had a part in. A private chat in which nobody
+has written before is not known here: its messages come when the platform
+sends them again.
 Source: im/v1/messages (list), im/v1/chats (list).
 """
 
@@ -26,7 +27,7 @@ from claw.core.errors import RequestRefusedError, UnavailableError
 from claw.core.log import Log
 
 PAGE, PAGES = 50, 100
-MOST_CHATS, MOST_THREADS = 200, 50
+MOST_CHATS, MOST_THREADS, THREAD_ROWS = 200, 50, 1_000
 _OVERLAP_MS = 10_000  # one may become visible after a later one
 _DAY_MS = 24 * 3600 * 1000
 _SINCE, _AT, _THREADS = "since", "at:", "threads"
@@ -34,14 +35,16 @@ _SINCE, _AT, _THREADS = "since", "at:", "threads"
 Take = Callable[[Incoming], Awaitable[None]]
 
 
-async def list_messages(api: LarkApi, kind: str, place: str, since_s: float
+async def list_messages(api: LarkApi, kind: str, place: str, since_s: float,
+                        *, newest_first: bool = False
                         ) -> AsyncIterator[list[dict[str, Any]]]:
-    """The messages of a chat or a thread, oldest first, page by page."""
+    """The messages of a chat or a thread, page by page; a thread's cannot
+    be asked for from a time on."""
     query = {"container_id_type": kind, "container_id": place,
              "start_time": str(max(0, int(since_s))), "page_size": PAGE,
-             "sort_type": "ByCreateTimeAsc",
+             "sort_type": f"ByCreateTime{'Desc' if newest_first else 'Asc'}",
              "card_msg_content_type": "user_card_content"}
-    if kind == "thread":  # which takes no times
+    if kind == "thread":
         del query["start_time"]
     while True:
         found = await api.call("GET", "im/v1/messages", query=query)
@@ -82,11 +85,10 @@ class History:
         UnavailableError, and what `take` raises; it is done again then."""
         began = int(self._now() * 1000)
         for chat, is_group in (await self._list_chats()).items():
-            await self._read("chat", chat, is_group, self._after(chat), take)
+            await self._read_chat(chat, is_group, take)
         for thread, chat, last in self._read_threads():
             if last > began - _DAY_MS:
-                await self._read("thread", thread, self._is_group(chat),
-                                 last, take)
+                await self._read_thread(thread, chat, last, take)
         self._marks.set(_SINCE, str(max(self._since() or 0,
                                         began - _OVERLAP_MS)))
 
@@ -138,30 +140,51 @@ class History:
                       hint=error.hint)
         return found
 
-    async def _read(self, kind: str, place: str, is_group: bool,
-                    after_ms: int, take: Take) -> None:
-        since = max(after_ms - _OVERLAP_MS, self._since() or 0) \
-            if after_ms > (self._since() or 0) else after_ms
+    async def _read_chat(self, chat: str, is_group: bool, take: Take
+                         ) -> None:
+        first = self._since() or 0
+        at = self._at(chat)
+        since = max(at - _OVERLAP_MS, min(at, first)) if at else first
         pages = 0
         try:
-            async for rows in list_messages(self._api, kind, place,
+            async for rows in list_messages(self._api, "chat", chat,
                                             since / 1000):
                 self._link.heard()
                 pages += 1
                 for row in rows:
-                    if read_ms(row.get("create_time")) >= since:
-                        await self._take_row(row, is_group, take)
+                    await self._take_row(row, since, is_group, take)
                 if pages >= PAGES:
-                    self._log("messages_left_out", chat=place, hint="more "
+                    self._log("messages_left_out", chat=chat, hint="more "
                               f"than {PAGE * PAGES} were written while claw "
                               "was away; the newest are not read")
                     return
         except RequestRefusedError as error:  # no scope, not ours any more
-            self._log("chat_not_read", chat=place, error=error.message,
+            self._log("chat_not_read", chat=chat, error=error.message,
                       hint=error.hint)
 
-    async def _take_row(self, row: dict[str, Any], is_group: bool,
-                        take: Take) -> None:
+    async def _read_thread(self, thread: str, chat: str, last: int,
+                           take: Take) -> None:
+        """Back to what is known, then forward."""
+        since, found = last - _OVERLAP_MS, list[dict[str, Any]]()
+        try:
+            async for rows in list_messages(self._api, "thread", thread, 0,
+                                            newest_first=True):
+                self._link.heard()
+                found += rows
+                if len(found) >= THREAD_ROWS or any(
+                        read_ms(row.get("create_time")) < since
+                        for row in rows):
+                    break
+        except RequestRefusedError as error:
+            self._log("chat_not_read", chat=chat, error=error.message,
+                      hint=error.hint)
+        for row in reversed(found):
+            await self._take_row(row, since, self._is_group(chat), take)
+
+    async def _take_row(self, row: dict[str, Any], since: int,
+                        is_group: bool, take: Take) -> None:
+        if read_ms(row.get("create_time")) < since:
+            return  # times are asked for in whole seconds
         try:
             incoming = read_row(row, is_group=is_group)
         except ValueError as error:
@@ -183,9 +206,6 @@ class History:
 
     def _at(self, chat: str) -> int:
         return read_ms((self._marks.get(_AT + chat) or "").partition(" ")[0])
-
-    def _after(self, chat: str) -> int:
-        return self._at(chat) or self._since() or 0
 
     def _is_group(self, chat: str) -> bool:
         return not (self._marks.get(_AT + chat) or "").endswith(" p")

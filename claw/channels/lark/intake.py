@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from claw.channels.access import Door, Hints, Person, read_code
+from claw.channels.answers import is_answer
 from claw.channels.lark.api import FILE_BYTES, Bot, LarkApi, ask_quietly
 from claw.channels.lark.cards import draw_key, text_body
 from claw.channels.lark.content import (
@@ -94,7 +95,9 @@ class Intake:
         stranger = self.door.allowed.is_stranger(person)
         lines, files = name_strangers(content.files) if stranger \
             else await self._save_files(incoming, content.files, heard)
-        quoted = "" if stranger else await self._quote(incoming, bot)
+        # Nothing may stand before a command or the answer to a question.
+        quoted = "" if stranger or text.startswith("/") or is_answer(text) \
+            else await self._quote(incoming, bot)
         if incoming.kind == "merge_forward" and not stranger:
             text = await self._read_forwarded(incoming, bot) or text
         said = "\n\n".join(part for part in ("\n".join(lines), text) if part)

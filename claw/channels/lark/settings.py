@@ -23,6 +23,10 @@ class Brand(Value):
     def table(self) -> str:
         return f"channels_config.{self.name}"
 
+    def find_path(self, settings: "LarkSettings") -> str:
+        """Where the gateway serves the webhook."""
+        return "/" + (settings.listen_path or self.name).strip().lstrip("/")
+
 
 LARK = Brand("lark", "Lark", "https://open.larksuite.com")
 FEISHU = Brand("feishu", "Feishu", "https://open.feishu.cn")
@@ -100,7 +104,8 @@ class LarkSettings(AccessSettings, frozen=True, kw_only=True):
         (the platform posts to the gateway)
     encrypt_key: of a webhook: what its bodies are signed and encrypted with
     verification_token: of a webhook: what its bodies hold
-    listen_path: where the gateway serves the webhook
+    listen_path: where the gateway serves the webhook; unset: /lark, or
+        /feishu
     host: address of a port of its own for the webhook
     port: a port of its own for the webhook, beside the gateway's; unset:
         none
@@ -121,7 +126,7 @@ class LarkSettings(AccessSettings, frozen=True, kw_only=True):
     receive_mode: Literal["websocket", "webhook"] = "websocket"
     encrypt_key: str = ""
     verification_token: str = ""
-    listen_path: str = "/lark"
+    listen_path: str | None = None
     host: str = "127.0.0.1"
     port: Annotated[int, msgspec.Meta(ge=1, le=65_535)] | None = None
     use_feishu: bool = False

@@ -29,6 +29,8 @@ from claw.net.websocket import SocketClosedError, WebSocket, connect
 
 PING_S = 20.0  # of the WebSocket, for lines that are dead
 SILENCE_S = 300.0
+_LEAST_S = 1.0  # else a server that hangs up at once is asked without end
+_SOON = 3  # tries after which a server that says no is left in peace
 MOST = 64  # events that are answered at once
 MOST_PARTS, MOST_EVENTS = 256, 64
 PART_S = 300.0
@@ -117,13 +119,18 @@ class LongConnection:
         if self._stood:
             self._tries = 0
             self._log("connection_lost", error=error.message)
-            await self._link.rest(self._draw() * self._endpoint.nonce_s)
+            wait = self._draw() * self._endpoint.nonce_s
+            if wait > _LEAST_S:
+                await self._link.rest(wait)
+            else:
+                await self._link.wait_out(error)
             return
         self._tries += 1
         if 0 <= self._endpoint.reconnects < self._tries:
             self._tries = 0
             raise error
-        if error.status is None or isinstance(error, RateLimitedError):
+        if error.status is None or self._tries <= _SOON \
+                or isinstance(error, RateLimitedError):
             await self._link.wait_out(error)
         else:
             await self._link.rest(self._endpoint.interval_s)

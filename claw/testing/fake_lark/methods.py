@@ -97,6 +97,8 @@ def list_messages(world: World, call: Call) -> Json:
                                        and m.get("root_id")))]
     if not is_thread and place not in world.groups:
         raise ApiError(230002, "The bot can not be outside the group.")
+    if query.get("sort_type") == "ByCreateTimeDesc":
+        found.reverse()
     since = int(query.get("start_time") or 0) * 1000
     found = [m for m in found if int(m["create_time"]) >= since]
     at, size = int(query.get("page_token") or 0), int(

@@ -235,3 +235,34 @@ def test_two_listeners_get_each_message_once(app, platform, tmp_path):
     run(work())
 
     assert sorted(app.inbox.contents) == sorted(f"m{n}" for n in range(10))
+
+
+def test_a_server_that_hangs_up_at_once_is_not_hammered(app, platform):
+    async def work():
+        async with app.listening():
+            for times in (2, 3, 4):
+                await app.until(lambda: platform.sockets.connections)
+                platform.kill_connections()
+                await app.until(lambda t=times: len(
+                    platform.list_calls("endpoint")) >= t)
+
+    run(work())
+
+    assert app.slept
+    assert min(app.slept) >= 1.0
+
+
+def test_a_token_that_the_platform_repeats_is_not_shown(app, platform):
+    platform.fault("me", "status", status=400, description="bad t-fake-0001")
+
+    async def work():
+        channel = app.make()
+        try:
+            with pytest.raises(UnavailableError) as caught:
+                await channel._api.me()
+            return caught.value
+        finally:
+            await channel.aclose()
+
+    error = asyncio.run(work())
+    assert "t-fake" not in error.message

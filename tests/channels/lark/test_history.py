@@ -164,3 +164,34 @@ def test_the_marks_of_chats_are_bounded(app, platform):
     history = asyncio.run(work())
     assert len(app.marks.keys()) <= MOST_CHATS + 2
     assert len(history._read_threads()) == MOST_THREADS
+
+
+def test_a_long_thread_is_read_from_its_end(app, platform):
+    async def work():
+        now = platform.world.clock
+        platform.world.clock = lambda: now() - 3600
+        root = platform.say("root", "oc_2000")
+        platform.tells = False
+        inside = {"root_id": root, "parent_id": root, "thread_id": "omt_1"}
+        for n in range(300):
+            platform.say(f"old{n}", "oc_2000", **inside)
+        platform.world.clock = now
+        platform.tells = True
+        async with app.listening():
+            platform.say("known", "oc_2000", **inside)
+            await app.hears(2)
+        platform.tells = False
+        for n in range(60):
+            platform.say(f"m{n}", "oc_2000", **inside)
+        platform.tells = True
+        async with app.listening():
+            await app.until(lambda: "m59" in app.inbox.contents)
+
+    run(work())
+
+    texts = app.inbox.contents
+    assert [t for t in texts if t.startswith("m")] == [
+        f"m{n}" for n in range(60)]
+    pages = [c for c in platform.list_calls("list")
+             if c.query["container_id_type"] == "thread"]
+    assert len(pages) <= 3

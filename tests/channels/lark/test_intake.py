@@ -240,3 +240,13 @@ def test_a_pressed_button_is_an_action_and_hears_a_toast(app, platform):
         "action", "approve:1", "ou_1001", "oc_1001")
     toasts = [t["toast"]["type"] for t in platform.world.toasts]
     assert sorted(toasts) == ["error", "info"]
+
+
+def test_nothing_stands_before_a_command_or_an_answer(app, platform):
+    def work():
+        asked = platform.say("the question")
+        for text in ("/stop", "yes k7m3p"):
+            platform.say(text, parent_id=asked, root_id=asked)
+    found = hear(app, platform, work, 3)
+
+    assert [m.content for m in found[1:]] == ["/stop", "yes k7m3p"]
