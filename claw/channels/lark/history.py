@@ -28,6 +28,7 @@ from claw.core.log import Log
 
 PAGE, PAGES = 50, 100
 MOST_CHATS, MOST_THREADS, THREAD_ROWS = 200, 50, 1_000
+_MOST_LIVE = 1_000  # places, while we catch up
 _OVERLAP_MS = 10_000  # one may become visible after a later one
 _DAY_MS = 24 * 3600 * 1000
 _SINCE, _AT, _THREADS = "since", "at:", "threads"
@@ -72,10 +73,14 @@ class History:
         self._link = link
         self._log = log
         self._now = now
+        self._is_reading = False
+        self._live: dict[str, tuple[Incoming, bool]] = {}
 
     def begin(self) -> bool:
-        """Whether there was a start before; the first one reads nothing."""
+        """Whether there is something to catch up with: the first start
+        reads nothing."""
         if self._since() is not None:
+            self._is_reading = True
             return True
         self._marks.set(_SINCE, str(int(self._now() * 1000)))
         return False
@@ -91,6 +96,18 @@ class History:
                 await self._read_thread(thread, chat, last, take)
         self._marks.set(_SINCE, str(max(self._since() or 0,
                                         began - _OVERLAP_MS)))
+        self._is_reading = False
+        live, self._live = self._live, {}
+        for incoming, is_ours in live.values():
+            self.note(incoming, is_ours=is_ours)
+
+    def note_live(self, incoming: Incoming, *, is_ours: bool) -> None:
+        """As `note`, of one that just came. What was missed before it is
+        not read yet while we catch up: a mark beyond that would lose it."""
+        if not self._is_reading:
+            self.note(incoming, is_ours=is_ours)
+        elif len(self._live) < _MOST_LIVE or incoming.chat in self._live:
+            self._live[incoming.thread or incoming.chat] = incoming, is_ours
 
     def note(self, incoming: Incoming, *, is_ours: bool) -> None:
         """It is committed, or (not `is_ours`) nothing for us."""

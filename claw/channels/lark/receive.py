@@ -5,6 +5,7 @@ counts as read."""
 import asyncio
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from claw.channels.connection import Connection
@@ -106,7 +107,8 @@ class Receiver:
     async def _catch_up(self) -> None:
         while True:
             try:
-                await self._history.catch_up(self._take_message)
+                await self._history.catch_up(partial(
+                    self._take_message, note=self._history.note))
                 return
             except ClawError as error:
                 limit = getattr(error, "retry_after_s", None)
@@ -132,7 +134,8 @@ class Receiver:
                 incoming = read_message(event)
                 if incoming is not None:
                     await self.caught_up(_MOMENT_S)
-                    await self._take_message(incoming)
+                    await self._take_message(incoming,
+                                             self._history.note_live)
             elif kind == PRESSED:
                 return await self._take_press(envelope, event)
         except ValueError as error:
@@ -154,7 +157,8 @@ class Receiver:
         await self._inbox.put(message)
         return _TOAST
 
-    async def _take_message(self, incoming: Incoming) -> None:
+    async def _take_message(self, incoming: Incoming,
+                            note: Callable[..., None]) -> None:
         """Commit a message that was not taken yet: the platform sends one
         again that was not acknowledged in time."""
         async with self._turns[incoming.chat]:
@@ -168,4 +172,4 @@ class Receiver:
             self._seen[incoming.message_id] = None
             while len(self._seen) > _REMEMBERED:
                 self._seen.popitem(last=False)
-            self._history.note(incoming, is_ours=message is not None)
+            note(incoming, is_ours=message is not None)

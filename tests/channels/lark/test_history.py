@@ -195,3 +195,43 @@ def test_a_long_thread_is_read_from_its_end(app, platform):
     pages = [c for c in platform.list_calls("list")
              if c.query["container_id_type"] == "thread"]
     assert len(pages) <= 3
+
+
+def test_what_comes_live_puts_no_mark_before_what_was_missed(app, platform):
+    """The history can't be read for a while, somebody writes on, and claw
+    is killed before it is read."""
+    async def work():
+        now = platform.world.clock
+        platform.world.clock = lambda: now() - 600
+        app.marks.set("since", str(int((now() - 700) * 1000)))
+        await meet(app, platform)
+        await asyncio.sleep(0.1)
+        platform.tells = False
+        platform.say("missed")
+        platform.tells, platform.world.clock = True, now
+        platform.fault("list", "status", None, status=500)
+        async with app.listening():
+            platform.say("live")
+            await app.until(lambda: "live" in app.inbox.contents)
+            await asyncio.sleep(0.05)
+        platform.clear_faults()
+        assert "missed" not in app.inbox.contents
+        async with app.listening():
+            await app.until(lambda: "missed" in app.inbox.contents)
+
+    run(work())
+
+
+def test_what_comes_live_is_marked_once_we_have_caught_up(app, platform):
+    async def work():
+        await meet(app, platform)
+        async with app.listening() as channel:
+            await app.until(lambda: platform.list_calls("list"))
+            await channel.catch_up()
+            number = platform.say("live")
+            await app.until(lambda: "live" in app.inbox.contents)
+            await app.until(lambda: not platform.pending())
+        return platform.world.find(number)
+
+    message = asyncio.run(work())
+    assert app.marks.get("at:oc_1001") == f"{message['create_time']} p"
