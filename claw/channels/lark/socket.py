@@ -34,7 +34,7 @@ _SOON = 3  # tries after which a server that says no is left in peace
 MOST = 64  # events that are answered at once
 MOST_PARTS, MOST_EVENTS = 256, 64
 PART_S = 300.0
-EVENT_BYTES = 16 * 1024 * 1024
+EVENT_BYTES = 4 * 1024 * 1024
 
 # Takes an event, commits it, and says what the platform hears; None: just
 # that it came.

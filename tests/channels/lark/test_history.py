@@ -235,3 +235,19 @@ def test_what_comes_live_is_marked_once_we_have_caught_up(app, platform):
 
     message = asyncio.run(work())
     assert app.marks.get("at:oc_1001") == f"{message['create_time']} p"
+
+
+def test_what_was_said_in_the_second_before_the_first_start_is_old(
+        app, platform):
+    async def work():
+        platform.tells = False
+        old = platform.world.find(platform.say("old"))
+        app.marks.set("since", str(int(old["create_time"]) + 1))
+        app.marks.set("at:oc_1001", "0 p")
+        platform.say("new")
+        async with app.listening():
+            await app.until(lambda: "new" in app.inbox.contents)
+
+    run(work())
+
+    assert app.inbox.contents == ["new"]
