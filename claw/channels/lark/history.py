@@ -2,8 +2,8 @@
 connection, from where the marks of the channel stand.
 
     since       when the first start was, in ms: nothing older is read
-    at:oc_1     the last message of a chat that was read, and whether the
-                chat is a group (g) or private (p)
+    at:oc_1     the time of the last message of a chat that was read,
+                whether the chat is a group (g) or private (p), and its id
     threads     [["omt_1", "oc_1", 1700000009000], ...]: a thread's replies
                 are no part of its chat's history
 
@@ -29,6 +29,7 @@ from claw.core.log import Log
 PAGE, PAGES = 50, 100
 MOST_CHATS, MOST_THREADS, THREAD_ROWS = 200, 50, 1_000
 _MOST_LIVE = 1_000  # places, while we catch up
+_SKEW_MS = 60_000  # our clock may be so far from the platform's
 _OVERLAP_MS = 10_000  # one may become visible after a later one
 _DAY_MS = 24 * 3600 * 1000
 _SINCE, _AT, _THREADS = "since", "at:", "threads"
@@ -95,7 +96,7 @@ class History:
             if last > began - _DAY_MS:
                 await self._read_thread(thread, chat, last, take)
         self._marks.set(_SINCE, str(max(self._since() or 0,
-                                        began - _OVERLAP_MS)))
+                                        began - _SKEW_MS)))
         self._is_reading = False
         live, self._live = self._live, {}
         for incoming, is_ours in live.values():
@@ -115,15 +116,13 @@ class History:
             self._note_thread(incoming, is_ours)
             return
         key, kind = _AT + incoming.chat, "g" if incoming.is_group else "p"
-        at = max(self._at(incoming.chat), self._bound(incoming.created_ms))
-        value = f"{at} {kind}"
-        if self._marks.get(key) == value:
-            return
+        at = self._bound(incoming.created_ms)
         if self._marks.get(key) is None:
             chats = self._chats()
             for old in chats[:len(chats) - MOST_CHATS + 1]:
                 self._marks.set(_AT + old, None)
-        self._marks.set(key, value)
+        if at >= self._at(incoming.chat):
+            self._marks.set(key, f"{at} {kind} {incoming.message_id}")
         if incoming.thread and is_ours:
             self._note_thread(incoming, is_ours)
 
@@ -162,6 +161,7 @@ class History:
         first = self._since() or 0
         at = self._at(chat)
         since = max(at - _OVERLAP_MS, min(at, first)) if at else first
+        last = (self._marks.get(_AT + chat) or "").rpartition(" ")[2]
         pages = 0
         try:
             async for rows in list_messages(self._api, "chat", chat,
@@ -169,7 +169,8 @@ class History:
                 self._link.heard()
                 pages += 1
                 for row in rows:
-                    await self._take_row(row, since, is_group, take)
+                    if row.get("message_id") != last:
+                        await self._take_row(row, since, is_group, take)
                 if pages >= PAGES:
                     self._log("messages_left_out", chat=chat, hint="more "
                               f"than {PAGE * PAGES} were written while claw "
@@ -225,7 +226,7 @@ class History:
         return read_ms((self._marks.get(_AT + chat) or "").partition(" ")[0])
 
     def _is_group(self, chat: str) -> bool:
-        return not (self._marks.get(_AT + chat) or "").endswith(" p")
+        return " p" not in (self._marks.get(_AT + chat) or "")
 
     def _note_thread(self, incoming: Incoming, is_ours: bool) -> None:
         known = self._read_threads()

@@ -234,7 +234,8 @@ def test_what_comes_live_is_marked_once_we_have_caught_up(app, platform):
         return platform.world.find(number)
 
     message = asyncio.run(work())
-    assert app.marks.get("at:oc_1001") == f"{message['create_time']} p"
+    assert app.marks.get("at:oc_1001") == (
+        f"{message['create_time']} p {message['message_id']}")
 
 
 def test_what_was_said_in_the_second_before_the_first_start_is_old(
@@ -251,3 +252,22 @@ def test_what_was_said_in_the_second_before_the_first_start_is_old(
     run(work())
 
     assert app.inbox.contents == ["new"]
+
+
+def test_the_last_message_is_not_read_again_at_each_start(app, platform):
+    platform.world.contents["img_1"] = b"png"
+
+    async def work():
+        async with app.listening():
+            platform.post("image", {"image_key": "img_1"})
+            await app.hears(1)
+        for _ in range(2):
+            platform.calls.clear()
+            async with app.listening() as channel:
+                await app.until(lambda: platform.list_calls("list"))
+                await channel.catch_up()
+
+    run(work())
+
+    assert len(app.inbox.messages) == 1
+    assert len(list(app.files.iterdir())) == 1
