@@ -7,6 +7,7 @@ person reads is what was meant, and nobody is rung by an <at>.
 Source: "Card JSON 2.0 structure" and "Rich text (Markdown)".
 """
 
+import html
 import json
 import re
 import secrets
@@ -103,8 +104,9 @@ def make_card(data: Mapping[str, Any], *, bare: bool = False
         "tag": "markdown", "content": escape(text) if data.get("plain")
         else text}
     if bare:
-        element = {"tag": "div", "text": {"tag": "plain_text",
-                                          "content": text}}
+        element = {"tag": "div", "text": {
+            "tag": "plain_text",
+            "content": text if data.get("plain") else html.unescape(text)}}
     element["element_id"] = element_id(data["key"])
     buttons = data.get("buttons") or ()
     return {"schema": "2.0", "config": {"update_multi": True},

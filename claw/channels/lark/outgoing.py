@@ -10,6 +10,7 @@ Source: im/v1/messages, create and reply; im/v1/images and im/v1/files.
 """
 
 import asyncio
+import html
 import json
 import re
 from collections.abc import Callable, Collection, Iterator
@@ -106,7 +107,7 @@ class Sender:
     def _texts(self, markdown: str, links: Collection[str] | None
                ) -> Iterator[Part]:
         for piece in split_markdown(markdown, links):
-            yield self._part("text", piece, text=piece)
+            yield self._part("text", html.unescape(piece), text=piece)
 
     def _file(self, file: OutFile, links: Collection[str] | None
               ) -> Iterator[Part]:

@@ -65,9 +65,9 @@ def test_a_card_that_is_refused_goes_without_its_markdown(app, platform):
     platform.fault("create", "status", status=400,
                    parameters={"code": 230099})
 
-    asyncio.run(app.send("**hi**"))
+    asyncio.run(app.send("**hi** 2 * 3 < 7"))
 
-    assert platform.answers() == ["**hi**"]
+    assert platform.answers() == ["**hi** 2 * 3 < 7"]
 
 
 @pytest.mark.each(("recipient", "kind"), [
