@@ -80,6 +80,19 @@ LATE = {
         "claw.channels.irc.people",
         "claw.channels.irc.session",
     },
+    "claw.channels.lark.channel": {
+        "claw.channels.lark.api",
+        "claw.channels.lark.diagnose",
+        "claw.channels.lark.intake",
+        "claw.channels.lark.outgoing",
+        "claw.channels.lark.receive",
+        "claw.channels.lark.sent",
+        "claw.channels.lark.signs",
+        "claw.channels.lark.webhook",
+    },
+    "claw.channels.lark.webhook": {
+        "cryptography.hazmat.primitives.ciphers",
+    },
     "claw.channels.matrix.channel": {
         "claw.channels.matrix.api",
         "claw.channels.matrix.diagnose",

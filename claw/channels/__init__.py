@@ -15,6 +15,8 @@ REGISTRY = Channels("channel", "claw.channels", {
     "irc": "claw.channels.irc.channel:IrcChannel",
     "email": "claw.channels.email.channel:EmailChannel",
     "mqtt": "claw.channels.mqtt.channel:MqttChannel",
+    "lark": "claw.channels.lark.channel:LarkChannel",
+    "feishu": "claw.channels.lark.channel:FeishuChannel",
     "webhook": "claw.channels.webhook.channel:WebhookChannel",
     "cli": "claw.channels.cli.channel:CliChannel",
 })

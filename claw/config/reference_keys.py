@@ -137,11 +137,6 @@ channels_config.wati: api_token api_url tenant_id allowed_numbers proxy_url
 channels_config.nextcloud_talk: base_url app_token webhook_secret
 channels_config.nextcloud_talk: allowed_users proxy_url
 channels_config.gmail_push: *
-channels_config.lark: app_id app_secret encrypt_key verification_token
-channels_config.lark: allowed_users mention_only use_feishu receive_mode
-channels_config.lark: port proxy_url
-channels_config.feishu: app_id app_secret encrypt_key verification_token
-channels_config.feishu: allowed_users receive_mode port proxy_url
 channels_config.dingtalk: client_id client_secret allowed_users proxy_url
 channels_config.wecom: webhook_key allowed_users
 channels_config.qq: app_id app_secret allowed_users proxy_url

@@ -24,6 +24,7 @@
 #   mcp/            the MCP reference servers time, git and fetch, a venv of
 #                   its own: they need an older `mcp` (needs venv)
 #   synapse/        the Synapse homeserver, a venv of its own (needs venv)
+#   lark/           lark-oapi, a venv of its own (needs venv)
 #   litellm/        the LiteLLM proxy, a venv of its own (needs venv)
 #   llm/            the command llm, a venv of its own (needs venv)
 #   schemathesis/   schemathesis, a venv of its own (needs venv)
@@ -156,6 +157,13 @@ fi
         --disable-pip-version-check "schemathesis==4.32.5"; } || {
     rm -rf "$dir/schemathesis"
     echo "install.sh: schemathesis could not be installed" >&2
+}
+
+{ "$python" -m venv --clear "$dir/lark" &&
+    "$dir/lark/bin/python" -m pip install --quiet \
+        --disable-pip-version-check "lark-oapi==1.7.5"; } || {
+    rm -rf "$dir/lark"
+    echo "install.sh: lark-oapi could not be installed" >&2
 }
 
 # By far the largest, so it comes last: what is above stays if it fails.

@@ -17,6 +17,7 @@ STAGES = Registry("stage", "claw.stages", {
     "irc": "claw.testing.prove.stages.irc:IrcStage",
     "email": "claw.testing.prove.stages.email:EmailStage",
     "mqtt": "claw.testing.prove.stages.mqtt:MqttStage",
+    "lark": "claw.testing.prove.stages.lark:LarkStage",
     "webhook": "claw.testing.prove.stages.webhook:WebhookStage",
 })
 
