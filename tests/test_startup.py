@@ -132,6 +132,15 @@ LATE = {
         "claw.channels.mqtt.sender",
     },
     "claw.channels.owned": {"claw.core.channel"},
+    "claw.channels.signal.channel": {
+        "claw.channels.signal.api",
+        "claw.channels.signal.diagnose",
+        "claw.channels.signal.intake",
+        "claw.channels.signal.listen",
+        "claw.channels.signal.outgoing",
+        "claw.channels.signal.signs",
+        "claw.net.errors",
+    },
     "claw.channels.slack.channel": {
         "claw.channels.slack.api",
         "claw.channels.slack.diagnose",

@@ -18,6 +18,7 @@ REGISTRY = Channels("channel", "claw.channels", {
     "lark": "claw.channels.lark.channel:LarkChannel",
     "feishu": "claw.channels.lark.channel:FeishuChannel",
     "webhook": "claw.channels.webhook.channel:WebhookChannel",
+    "signal": "claw.channels.signal.channel:SignalChannel",
     "cli": "claw.channels.cli.channel:CliChannel",
 })
 

