@@ -76,7 +76,7 @@ class Sender:
             body["context"] = {"message_id": quoted}
         with tell_leaving(leaving) if leaving else nullcontext():
             sent = await self._post(body, part)
-        self._deliveries.settle(key)
+        self._deliveries.settle(key, sent)
         self._talks.note_ours(sent, part.text)
         return sent
 

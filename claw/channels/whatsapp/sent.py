@@ -11,7 +11,7 @@ that there is none proves nothing.
 import re
 import time
 from collections.abc import Awaitable, Callable
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from claw.channels.whatsapp.errors import WINDOW, read_fault
 from claw.channels.whatsapp.wire import (
@@ -23,6 +23,8 @@ from claw.channels.whatsapp.wire import (
 from claw.core.abilities import Doubt
 from claw.core.channel import KeepsMarks
 from claw.core.log import Log
+
+T = TypeVar("T")
 
 WINDOW_S = 86_400.0
 WAIT_S = 10.0  # for the status of a part in doubt
@@ -46,15 +48,15 @@ class Deliveries:
         self._log = log
         self._sleep = sleep
         self._now = now
-        # Keys that their call has answered: nobody will look for them.
-        self._settled: dict[str, int] = {}
+        # Keys whose call was answered, with its id: no mark is needed.
+        self._settled: dict[str, str] = {}
         self._heard: dict[str, int] = {}  # Unix seconds
 
     # -- parts
 
-    def settle(self, key: str) -> None:
+    def settle(self, key: str, message_id: str) -> None:
         """The call of this key was answered."""
-        _push(self._settled, key, 1)
+        _push(self._settled, key, message_id)
 
     def note(self, status: Status) -> None:
         """A status of a message of ours."""
@@ -80,7 +82,7 @@ class Deliveries:
             return None
         known = {given for _, given in (*doubt.before, *doubt.owned)}
         for _ in range(int(WAIT_S / _STEP_S)):
-            found = self._marks.get(_SENT + key)
+            found = self._settled.get(key) or self._marks.get(_SENT + key)
             if found is not None:
                 return () if found in (_FAILED, *known) else (found,)
             await self._sleep(_STEP_S)
@@ -128,7 +130,7 @@ class Deliveries:
         self._marks.set(kind + name, value)
 
 
-def _push(kept: dict[str, int], key: str, value: int) -> None:
+def _push(kept: dict[str, T], key: str, value: T) -> None:
     kept[key] = value
     while len(kept) > _REMEMBERED:
         del kept[next(iter(kept))]

@@ -40,13 +40,13 @@ class FakeWhatsapp(FakeServer):
         self.verify_token = "verify0fake0word"
         self.number_id = "106540352242922"
         self.callback: str | None = None
+        self.again_s = 0.05  # until what was not taken is posted again
         self.tells = True  # statuses
         self.closed: dict[str, str] = {}
         self.sent: list[Json] = []  # messages, with their id
         self.signs: list[Json] = []  # typing, reactions
         self.media: dict[str, tuple[bytes, str, str]] = {}
         self.fetched: list[dict[str, str]] = []  # headers
-        self.undelivered: list[bytes] = []  # while there is no callback
         self.refused: list[str] = []
         self._posters: dict[str, Poster] = {}
         self._numbers = count(1)
@@ -91,12 +91,15 @@ class FakeWhatsapp(FakeServer):
         """A webhook with these values, after those of its line."""
         body = wrap(self.number_id, *values)
         with self._changed:
-            if self.callback is None:
-                self.undelivered.append(body)
-                return
             if line not in self._posters:
-                self._posters[line] = Poster(self.callback)
+                self._posters[line] = Poster(lambda: self.callback,
+                                            self.again_s)
             self._posters[line].post(body, sign(self.app_secret, body))
+
+    def post_again(self) -> None:
+        """What was not taken, now."""
+        for poster in list(self._posters.values()):
+            poster.hasten()
 
     @property
     def refusals(self) -> list[int]:
@@ -104,9 +107,10 @@ class FakeWhatsapp(FakeServer):
         return [s for p in list(self._posters.values()) for s in p.refusals]
 
     @property
-    def taken(self) -> bool:
-        """Whether all that was posted was taken."""
-        return all(p.idle for p in list(self._posters.values()))
+    def undelivered(self) -> list[bytes]:
+        """Webhooks that were not taken yet."""
+        return [body for poster in list(self._posters.values())
+                for body in poster.waiting]
 
     # -- what they see
 
@@ -238,8 +242,8 @@ def _read(body: Json, media: dict[str, tuple[bytes, str, str]]) -> str:
                         for p in c["parameters"])
     assert kind in MEDIA
     content, _, _ = media[body[kind]["id"]]
-    return (body[kind].get("caption", "") + " "
-            + content.decode("utf-8", "replace")).strip()
+    caption = str(body[kind].get("caption", ""))
+    return f"{caption} {content.decode('utf-8', 'replace')}".strip()
 
 
 def _parse_form(request: Request) -> dict[str, tuple[bytes, str, str]]:

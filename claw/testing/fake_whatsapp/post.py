@@ -2,19 +2,20 @@
 
 import http.client
 import threading
-import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from urllib.parse import urlsplit
-
-AGAIN_S = 0.05
 
 
 class Poster:
-    """One line, in a thread of its own; ends with `stop`."""
+    """One line, in a thread of its own; ends with `stop`. `find_url` gives
+    the address as it is now, None while there is none; what was not taken
+    is posted again after `again_s` seconds, or when told to."""
 
-    def __init__(self, url: str) -> None:
-        self._url = urlsplit(url)
+    def __init__(self, find_url: Callable[[], str | None],
+                 again_s: float) -> None:
+        self._find_url = find_url
+        self._again_s = again_s
         self._waiting: deque[tuple[bytes, Mapping[str, str]]] = deque()
         self._news = threading.Event()
         self._over = False
@@ -23,11 +24,16 @@ class Poster:
         self._thread.start()
 
     @property
-    def idle(self) -> bool:
-        return not self._waiting
+    def waiting(self) -> list[bytes]:
+        """What was not taken yet."""
+        return [body for body, _ in list(self._waiting)]
 
     def post(self, body: bytes, headers: Mapping[str, str]) -> None:
         self._waiting.append((body, headers))
+        self._news.set()
+
+    def hasten(self) -> None:
+        """Post again now what was not taken."""
         self._news.set()
 
     def stop(self) -> None:
@@ -43,14 +49,19 @@ class Poster:
             elif self._deliver(*self._waiting[0]):
                 self._waiting.popleft()
             else:
-                time.sleep(AGAIN_S)
+                self._news.wait(self._again_s)
+                self._news.clear()
 
     def _deliver(self, body: bytes, headers: Mapping[str, str]) -> bool:
         """Whether it was taken."""
-        connection = http.client.HTTPConnection(
-            self._url.hostname or "", self._url.port, timeout=5)
+        address = self._find_url()
+        if address is None:
+            return False
+        url = urlsplit(address)
+        connection = http.client.HTTPConnection(url.hostname or "", url.port,
+                                                timeout=5)
         try:
-            connection.request("POST", self._url.path, body, dict(headers))
+            connection.request("POST", url.path, body, dict(headers))
             status = connection.getresponse().status
         except (OSError, http.client.HTTPException):
             return False
