@@ -157,7 +157,8 @@ def build_template(name: str, language: str, text: str) -> dict[str, Any]:
         more = len(line) - TEMPLATE_CHARS
         line = f"{line[:TEMPLATE_CHARS]}… (+{more} characters)"
     return {"type": "template", "template": {
-        "name": name, "language": {"code": language}, "components": [{
+        "name": name, "language": {
+            "policy": "deterministic", "code": language}, "components": [{
             "type": "body", "parameters": [{"type": "text",
                                             "text": line}]}]}}
 

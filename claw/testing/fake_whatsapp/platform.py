@@ -48,6 +48,7 @@ class FakeWhatsapp(FakeServer):
         self.media: dict[str, tuple[bytes, str, str]] = {}
         self.fetched: list[dict[str, str]] = []  # headers
         self.refused: list[str] = []
+        self.refusals: list[int] = []  # statuses that webhooks were given
         self._posters: dict[str, Poster] = {}
         self._numbers = count(1)
 
@@ -93,18 +94,13 @@ class FakeWhatsapp(FakeServer):
         with self._changed:
             if line not in self._posters:
                 self._posters[line] = Poster(lambda: self.callback,
-                                            self.again_s)
+                                            self.again_s, self.refusals)
             self._posters[line].post(body, sign(self.app_secret, body))
 
     def post_again(self) -> None:
         """What was not taken, now."""
         for poster in list(self._posters.values()):
             poster.hasten()
-
-    @property
-    def refusals(self) -> list[int]:
-        """The statuses with which webhooks were refused."""
-        return [s for p in list(self._posters.values()) for s in p.refusals]
 
     @property
     def undelivered(self) -> list[bytes]:

@@ -13,13 +13,13 @@ class Poster:
     is posted again after `again_s` seconds, or when told to."""
 
     def __init__(self, find_url: Callable[[], str | None],
-                 again_s: float) -> None:
+                 again_s: float, refusals: list[int]) -> None:
         self._find_url = find_url
         self._again_s = again_s
         self._waiting: deque[tuple[bytes, Mapping[str, str]]] = deque()
         self._news = threading.Event()
         self._over = False
-        self.refusals: list[int] = []
+        self._refusals = refusals
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 
@@ -68,5 +68,5 @@ class Poster:
         finally:
             connection.close()
         if status != 200:
-            self.refusals.append(status)
+            self._refusals.append(status)
         return status == 200
