@@ -37,3 +37,12 @@ def test_each_fault_has_its_row_and_its_next_step(number, given, row, status,
 
     assert found[row].status == status
     assert hint in found[row].hint
+
+
+def test_allowed_numbers_are_the_allowed_users(claw):
+    claw("config", "set", "channels_config.whatsapp.allowed_numbers",
+         '["+4917012345"]')
+
+    shown = claw("config", "get", "channels_config.whatsapp.allowed_users")
+
+    assert "+4917012345" in shown.out
