@@ -5,6 +5,7 @@ Whatever has no words of its own becomes a bracketed description: nothing is
 dropped in silence.
 """
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -18,6 +19,7 @@ _SUFFIXES = {"image/jpeg": "jpg", "image/png": "png", "image/webp": "webp",
              "video/mp4": "mp4", "video/3gpp": "3gp", "audio/ogg": "ogg",
              "audio/mpeg": "mp3", "audio/mp4": "m4a", "audio/aac": "aac",
              "audio/amr": "amr"}
+_MIME = re.compile(r"[a-z0-9.+-]{1,40}/[a-z0-9.+-]{1,80}", re.ASCII)
 _CHARS = 300  # of each thing that is described
 _ITEMS = 20
 
@@ -29,6 +31,7 @@ def find_file(message: Message) -> FileRef | None:
     if media is None or not media.id:
         return None
     mime = media.mime_type.lower().partition(";")[0].strip()
+    mime = mime if _MIME.fullmatch(mime) else ""
     kind = message.type
     if kind == "sticker":
         kind = "image"

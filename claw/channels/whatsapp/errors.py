@@ -24,11 +24,11 @@ TOKEN_HINT = f"set it with: claw config set {TABLE}.access_token"
 URL_HINT = (f"check the network and {TABLE}.api_base_url; see: "
             "claw channel doctor whatsapp")
 WINDOW = 131047
-WINDOW_HINT = (
-    "WhatsApp takes free text only within 24 hours of a person's last "
-    "message, later a template alone: wait until they write, or name a "
-    f"template: claw config set {TABLE}.template NAME (see: claw channel "
-    "setup whatsapp)")
+WINDOW_ERROR = (
+    "the person has not written for 24 hours, so WhatsApp takes a template "
+    f"alone: wait until they write, or name one in {TABLE}.template")
+WINDOW_HINT = (f"claw config set {TABLE}.template NAME; how to make one: "
+               "claw channel setup whatsapp")
 PAIR_LIMIT = 131056
 # Seconds to wait; Meta tells none. A pair of numbers may exchange one
 # message in 6 s for long.
@@ -105,6 +105,8 @@ def read_refusal(peer: Peer, name: str, answer: Answer) -> ClawError:
         return error
     code = fault.code
     message = f"WhatsApp refused {name} (error {code}): {fault.text}"
+    if code == WINDOW:
+        message += f"; {WINDOW_ERROR}"
     if code in _TOKEN or answer.status == 401:
         return AuthError(f"whatsapp refused the token (error {code}): "
                          f"{fault.text}", hint=TOKEN_HINT,

@@ -12,7 +12,7 @@ from typing import Any
 
 from claw.channels.outfiles import OutsideError
 from claw.channels.whatsapp.api import Api
-from claw.channels.whatsapp.errors import WINDOW, GraphError
+from claw.channels.whatsapp.errors import WINDOW, WINDOW_ERROR, GraphError
 from claw.channels.whatsapp.parts import (
     MOST_BYTES,
     PartMaker,
@@ -98,8 +98,7 @@ class Sender:
     def _build_template(self, part: Part) -> dict[str, Any]:
         """Raises GraphError where nothing may go."""
         if not self._template:
-            raise GraphError("the person has not written for 24 hours",
-                             WINDOW)
+            raise GraphError(WINDOW_ERROR, WINDOW)
         if "text" not in part.data:
             raise GraphError("the person has not written for 24 hours, and "
                              "a template carries no file", WINDOW)

@@ -4,7 +4,6 @@ One webhook may hold several entries and messages, for several numbers of
 ours: only those of our own number are taken.
 """
 
-from claw.channels.access import Person
 from claw.channels.whatsapp.intake import Intake, identify
 from claw.channels.whatsapp.sent import Deliveries
 from claw.channels.whatsapp.signed import read_challenge
@@ -107,6 +106,6 @@ class Receiver:
         for before, after in ((old.number, new.number),
                               (old.user_id, new.user_id)):
             if before and after and before != after:
-                allowed.add(Person(after))
                 self._deps.carry_over(before, after)
+                allowed.move(before, after)
                 self._deps.log("person_moved", old=before, new=after)

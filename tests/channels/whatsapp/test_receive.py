@@ -223,6 +223,22 @@ def test_the_known_vector_of_a_change_carries_the_number(number):
     assert number.carried == [("+972987654321", "+972912345678")]
 
 
+def test_a_number_that_was_given_up_lets_its_next_holder_in_no_more(number):
+    change = VECTORS["system"]["phone_number_change"]
+    given = {"allowed_users": ("972987654321",)}
+
+    def from_number(text, name):
+        return said(text, number=f"+{name}", user_id="", id=f"wamid.{text}")
+    found = number.takes(
+        from_number("a", "972987654321"), change, change,
+        from_number("b", "972987654321"), from_number("c", "972912345678"),
+        said("d", number="+972912345678", user_id="IL.1", id="wamid.d"),
+        **given)
+
+    assert [m.content for m in found] == ["a", "c", "d"]
+    assert len(number.carried) == 1
+
+
 def test_strangers_are_told_once_and_their_files_are_left(number, platform):
     media = platform.add_media(b"secret", "image/jpeg")
     assert number.takes(said(user_id="DE.5", number="+4915155555")) == []
