@@ -27,6 +27,7 @@
 #   litellm/        the LiteLLM proxy, a venv of its own (needs venv)
 #   llm/            the command llm, a venv of its own (needs venv)
 #   schemathesis/   schemathesis, a venv of its own (needs venv)
+#   pywa/           pywa, a venv of its own (needs venv)
 # What cannot be installed is left out; its tests are skipped with a reason,
 # or fail where CLAW_PEERS_REQUIRED=1 is set.
 set -u
@@ -156,6 +157,13 @@ fi
         --disable-pip-version-check "schemathesis==4.32.5"; } || {
     rm -rf "$dir/schemathesis"
     echo "install.sh: schemathesis could not be installed" >&2
+}
+
+{ "$python" -m venv --clear "$dir/pywa" &&
+    "$dir/pywa/bin/python" -m pip install --quiet \
+        --disable-pip-version-check "pywa==4.5.0"; } || {
+    rm -rf "$dir/pywa"
+    echo "install.sh: pywa could not be installed" >&2
 }
 
 # By far the largest, so it comes last: what is above stays if it fails.

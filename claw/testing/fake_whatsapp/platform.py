@@ -173,7 +173,7 @@ class FakeWhatsapp(FakeServer):
             return _error(400, 100, why)
         if body["type"] == "reaction":
             self.signs.append(body)
-            return _json({"messages": [{"id": self._draw("RE")}]})
+            return _accept(chat, self._draw("RE"))
         closed = self.closed.get(chat if "recipient" in body else f"+{chat}") \
             if body["type"] != "template" else None
         if closed == "now":
@@ -186,9 +186,7 @@ class FakeWhatsapp(FakeServer):
             self.sent.append(sent)
             if self.tells:
                 self.tell("sent", sent)
-        return _json({"messaging_product": "whatsapp", "contacts": [
-            {"input": chat, "wa_id": chat}], "messages": [
-                {"id": sent["id"]}]})
+        return _accept(chat, str(sent["id"]))
 
     def _do_media(self, request: Request) -> Reply:
         form = _parse_form(request)
@@ -254,6 +252,11 @@ def _parse_form(request: Request) -> dict[str, tuple[bytes, str, str]]:
 
 def _json(value: Json) -> Reply:
     return Reply(200, json.dumps(value).encode())
+
+
+def _accept(chat: str, message_id: str) -> Reply:
+    return _json({"messaging_product": "whatsapp", "contacts": [
+        {"input": chat, "wa_id": chat}], "messages": [{"id": message_id}]})
 
 
 def _error(status: int, code: int, message: str,

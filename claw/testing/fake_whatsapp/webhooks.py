@@ -44,8 +44,11 @@ def build_status(status: str, sent: Json, at: int,
     """The value of a status of a message that was sent."""
     found: Json = {"id": sent["id"], "status": status, "timestamp": str(at),
                    "recipient_id": sent.get("to", "")}
+    contact: Json = {"profile": {"name": "Mina"},
+                     "wa_id": found["recipient_id"]}
     if "recipient" in sent:
-        found["recipient_user_id"] = sent["recipient"]
+        contact["user_id"] = found["recipient_user_id"] = sent["recipient"]
     if "biz_opaque_callback_data" in sent:
         found["biz_opaque_callback_data"] = sent["biz_opaque_callback_data"]
-    return {"statuses": [{**found, **({"errors": errors} if errors else {})}]}
+    return {"contacts": [contact], "statuses": [
+        {**found, **({"errors": errors} if errors else {})}]}
