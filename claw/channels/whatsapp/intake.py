@@ -50,6 +50,7 @@ from claw.text.segment import clean
 
 # Meta waits for an answer, and the gateway gives a call 30 s.
 FILES_S = 20.0
+_ACTION_CHARS = 256
 YOUNG_S = 600.0  # so long a message is asked for again for its file's sake
 
 
@@ -206,4 +207,4 @@ def _read_press(message: Message) -> str:
     """The action of a pressed button of ours; "" for anything else."""
     inner = message.interactive
     pressed = inner and (inner.button_reply or inner.list_reply)
-    return clean(pressed.id) if pressed else ""
+    return clean(pressed.id[:_ACTION_CHARS]) if pressed else ""

@@ -27,7 +27,7 @@ from claw.core.log import Log
 T = TypeVar("T")
 
 WINDOW_S = 86_400.0
-WAIT_S = 10.0  # for the status of a part in doubt
+WAIT_S = 15.0  # for the status of a part in doubt
 _STEP_S = 0.2
 _SENT, _HEARD = "sent:", "heard:"
 _KEPT = 200

@@ -3,22 +3,18 @@
 import random
 import time
 
-import pytest
-
 from claw.testing.prove.answers import ask_for
 from claw.testing.prove.scene import Scene
 from claw.testing.prove.stages.whatsapp import WhatsappStage
+from claw.testing.prove.verdict import Tally
 
 CHATS = 4
 
 
-@pytest.mark.parametrize("tells", [True, False])
-def test_kills_lose_nothing_and_double_nothing_unmarked(tmp_path, tells):
-    """The statuses tell what arrived; without them it comes again with a
-    note."""
+def test_kills_lose_nothing_and_double_nothing(tmp_path):
+    """The statuses tell what arrived."""
     chance = random.Random(1)
     stage = WhatsappStage()
-    stage.platform.tells = tells
     asked = []
     with Scene(tmp_path, stage) as scene:
         for _ in range(3):
@@ -46,8 +42,22 @@ def test_kills_lose_nothing_and_double_nothing_unmarked(tmp_path, tells):
                     for e in child.events("sent"))
         tally = scene.tally()
 
-    assert (tally.lost, tally.duplicated, tally.parts, tally.files,
-            tally.out_of_order, tally.strange) == (0, 0, 0, 0, 0, 0)
-    assert bool(found) == tells
-    assert bool(tally.marked) == (not tells)
+    assert tally == Tally(messages=len(asked))
+    assert found
     assert stage.problems() == []
+
+
+def test_an_answer_whose_call_broke_off_is_found_by_its_status(tmp_path):
+    stage = WhatsappStage()
+    with Scene(tmp_path, stage) as scene:
+        child = scene.start()
+        child.wait_ready(60)
+        stage.platform.fault("messages", "reset_after")
+        scene.post(1001, "hello")
+        assert scene.wait_quiet(30), child.last_words()
+        child.stop()
+        found = [bool(e.get("found")) for e in child.events("sent")]
+        tally = scene.tally()
+
+    assert tally == Tally(messages=1)
+    assert found == [True]
