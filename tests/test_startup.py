@@ -166,6 +166,17 @@ LATE = {
         "claw.channels.webhook.outgoing",
         "claw.net.listening",
     },
+    "claw.channels.whatsapp.channel": {
+        "claw.channels.whatsapp.api",
+        "claw.channels.whatsapp.diagnose",
+        "claw.channels.whatsapp.intake",
+        "claw.channels.whatsapp.outgoing",
+        "claw.channels.whatsapp.receive",
+        "claw.channels.whatsapp.sent",
+        "claw.channels.whatsapp.signed",
+        "claw.channels.whatsapp.signs",
+        "claw.channels.whatsapp.talks",
+    },
     "claw.cli.attachments.read": {
         "claw.cli.attachments.documents",
         "claw.cli.attachments.fetch",

@@ -17,6 +17,7 @@ REGISTRY = Channels("channel", "claw.channels", {
     "mqtt": "claw.channels.mqtt.channel:MqttChannel",
     "lark": "claw.channels.lark.channel:LarkChannel",
     "feishu": "claw.channels.lark.channel:FeishuChannel",
+    "whatsapp": "claw.channels.whatsapp.channel:WhatsappChannel",
     "webhook": "claw.channels.webhook.channel:WebhookChannel",
     "signal": "claw.channels.signal.channel:SignalChannel",
     "cli": "claw.channels.cli.channel:CliChannel",

@@ -69,10 +69,13 @@ class AllowList:
         # "@*" is nobody's name, and not everybody either.
         self._names = {str(name).strip().removeprefix("@")
                        for name in names if str(name).strip() != "@*"} - {""}
+        self._sort_usernames()
+        self._bindings = bindings or FirstComers()
+
+    def _sort_usernames(self) -> None:
         # The entries that are no ids; a name of digits could pass for one.
         self.usernames = sorted(name for name in self._names
                                 if name != "*" and not name.isdigit())
-        self._bindings = bindings or FirstComers()
 
     def __bool__(self) -> bool:
         return bool(self._names)
@@ -101,6 +104,11 @@ class AllowList:
 
     def add(self, person: Person) -> None:
         self._names.add(str(person.id).removeprefix("@"))
+
+    def move(self, old: str, new: str) -> None:
+        """Who was `old` is `new`; `old` may be anybody's from now on."""
+        self._names = {*self._names - {old}, new}
+        self._sort_usernames()
 
     @property
     def open_to_all(self) -> bool:

@@ -8,7 +8,7 @@ somebody looks below its table.
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from claw.config.reference_keys import REFERENCE
+from claw.config.reference_keys import REFERENCE, SPELLINGS
 
 # Tables in which an unknown key is an error: a typing mistake there would
 # leave a guard down.
@@ -28,6 +28,8 @@ ALIASES: tuple[tuple[tuple[str, ...], str, str], ...] = (
      "idle_timeout_secs"),
     (("channels_config", "email"), "allowed_senders", "allowed_users"),
     (("channels_config", "signal"), "allowed_from", "allowed_users"),
+    *((("channels_config", channel), other, real)
+      for channel, other, real in SPELLINGS),
 )
 
 # claw's own settings, which the reference does not have.

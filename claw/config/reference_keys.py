@@ -7,6 +7,11 @@ platforms here are those that it lacks.
 Source: the reference's config schema of 2026-03-24.
 """
 
+# Its spellings of keys that a channel of claw has: (channel, spelling, key).
+SPELLINGS = (
+    ("whatsapp", "allowed_numbers", "allowed_users"),
+)
+
 REFERENCE = """
 : api_key api_url api_path locale default_provider default_model
 : default_temperature provider_timeout_secs extra_headers.*
@@ -128,10 +133,6 @@ channels_config.discord_history: proxy_url
 channels_config.imessage: allowed_contacts
 channels_config.signal: http_url account group_id allowed_from
 channels_config.signal: ignore_attachments ignore_stories proxy_url
-channels_config.whatsapp: access_token phone_number_id verify_token
-channels_config.whatsapp: app_secret session_path pair_phone pair_code
-channels_config.whatsapp: allowed_numbers mode dm_policy group_policy
-channels_config.whatsapp: self_chat_mode proxy_url
 channels_config.linq: api_token from_phone signing_secret allowed_senders
 channels_config.wati: api_token api_url tenant_id allowed_numbers proxy_url
 channels_config.nextcloud_talk: base_url app_token webhook_secret

@@ -121,3 +121,12 @@ def test_hints_and_tries_take_bounded_room():
         pairing.accepts(chat, "x")
     assert len(hints._given) <= 10_000
     assert len(pairing._wrong) <= 10_000
+
+
+def test_who_has_moved_is_known_by_the_new_name_alone():
+    allowed = AllowList(["+49170"])
+    allowed.move("+49170", "+49151")
+
+    assert not allowed.is_stranger(Person("DE.1", "+49151"))
+    assert allowed.is_stranger(Person("DE.2", "+49170"))
+    assert allowed.is_stranger(Person("+49170"))

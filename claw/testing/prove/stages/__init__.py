@@ -18,6 +18,7 @@ STAGES = Registry("stage", "claw.stages", {
     "email": "claw.testing.prove.stages.email:EmailStage",
     "mqtt": "claw.testing.prove.stages.mqtt:MqttStage",
     "lark": "claw.testing.prove.stages.lark:LarkStage",
+    "whatsapp": "claw.testing.prove.stages.whatsapp:WhatsappStage",
     "webhook": "claw.testing.prove.stages.webhook:WebhookStage",
     "signal": "claw.testing.prove.stages.signal:SignalStage",
 })
