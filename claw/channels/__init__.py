@@ -16,6 +16,7 @@ REGISTRY = Channels("channel", "claw.channels", {
     "email": "claw.channels.email.channel:EmailChannel",
     "mqtt": "claw.channels.mqtt.channel:MqttChannel",
     "webhook": "claw.channels.webhook.channel:WebhookChannel",
+    "dingtalk": "claw.channels.dingtalk.channel:DingtalkChannel",
     "cli": "claw.channels.cli.channel:CliChannel",
 })
 

@@ -17,6 +17,7 @@ STAGES = Registry("stage", "claw.stages", {
     "irc": "claw.testing.prove.stages.irc:IrcStage",
     "email": "claw.testing.prove.stages.email:EmailStage",
     "mqtt": "claw.testing.prove.stages.mqtt:MqttStage",
+    "dingtalk": "claw.testing.prove.stages.dingtalk:DingtalkStage",
     "webhook": "claw.testing.prove.stages.webhook:WebhookStage",
 })
 
