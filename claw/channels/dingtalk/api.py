@@ -78,8 +78,9 @@ class DingtalkApi:
         self._own_secrets = (self._secret,) if self._secret else ()
         self._http = HttpClient(
             Peer("DingTalk", secrets=self._own_secrets,
-                 key_hint=SECRET_HINT), timeout_s=FILE_S, proxy_url=settings.proxy_url,
-            transport=transport, max_bytes=FILE_BYTES + 1024 * 1024)
+                 key_hint=SECRET_HINT), timeout_s=FILE_S,
+            proxy_url=settings.proxy_url, transport=transport,
+            max_bytes=FILE_BYTES + 1024 * 1024)
 
     async def aclose(self) -> None:
         await self._http.aclose()

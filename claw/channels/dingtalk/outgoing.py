@@ -99,7 +99,7 @@ class Sender:
             return replace(part, text=note + part.text, data={
                 **part.data, "text": note + str(part.data.get("text", ""))})
         return replace(part, text=note + part.text,
-                       data={**part.data, "note": note.strip()})
+                       data={**part.data, "marked": True})
 
     # -- the calls
 
@@ -173,8 +173,8 @@ class Sender:
                 raise
             said = f"({part.text} can not be sent: {error})"
             return await self._text(chat, text_part(said), leaving)
-        if note := part.data.get("note"):
-            await self._text(chat, text_part(f"{note} {part.text}"), None)
+        if part.data.get("marked"):
+            await self._text(chat, text_part(part.text), None)
         return await self._robot(chat, key, body, leaving)
 
     async def _upload(self, part: Part) -> tuple[str, dict[str, Any]]:
