@@ -116,7 +116,7 @@ class FakeDingtalk(FakeServer):
 
     # what people do
 
-    def build(self, text: str, user: str = ALICE, *, group: str = "",
+    def build(self, text: str, user: str = ALICE, /, *, group: str = "",
               **fields: Any) -> Json:
         """A message's data; `fields` replace and add, None takes away."""
         number = uuid.uuid4().hex
@@ -144,7 +144,7 @@ class FakeDingtalk(FakeServer):
         self.sessions[token] = Session(chat, time.time() + self.session_s)
         return f"{self.url}/robot/sendBySession?session={token}"
 
-    def say(self, text: str, user: str = ALICE, *, group: str = "",
+    def say(self, text: str, user: str = ALICE, /, *, group: str = "",
             **fields: Any) -> Frame | None:
         """A person writes; None where nobody listens: it is lost."""
         return self.push(self.build(text, user, group=group, **fields))
