@@ -27,6 +27,7 @@
 #   litellm/        the LiteLLM proxy, a venv of its own (needs venv)
 #   llm/            the command llm, a venv of its own (needs venv)
 #   schemathesis/   schemathesis, a venv of its own (needs venv)
+#   dingtalk/       dingtalk-stream, a venv of its own (needs venv)
 # What cannot be installed is left out; its tests are skipped with a reason,
 # or fail where CLAW_PEERS_REQUIRED=1 is set.
 set -u
@@ -156,6 +157,13 @@ fi
         --disable-pip-version-check "schemathesis==4.32.5"; } || {
     rm -rf "$dir/schemathesis"
     echo "install.sh: schemathesis could not be installed" >&2
+}
+
+{ "$python" -m venv --clear "$dir/dingtalk" &&
+    "$dir/dingtalk/bin/python" -m pip install --quiet \
+        --disable-pip-version-check "dingtalk-stream==0.24.3"; } || {
+    rm -rf "$dir/dingtalk"
+    echo "install.sh: dingtalk-stream could not be installed" >&2
 }
 
 # By far the largest, so it comes last: what is above stays if it fails.

@@ -52,9 +52,9 @@ def read_text(body: Any, key: str) -> str:
 
 
 def is_fine(answer: Answer, body: Mapping[str, Any]) -> bool:
-    """Whether it was done: no refusal by status, nor by errcode."""
-    return answer.status < 300 and bool(body) \
-        and read_text(body, "errcode") in ("", "0")
+    """Whether it was done: no refusal by status, nor by code."""
+    return answer.status < 300 and bool(body) and all(
+        read_text(body, key) in ("", "0") for key in ("code", "errcode"))
 
 
 def read_refusal(peer: Peer, what: str, answer: Answer,

@@ -13,7 +13,7 @@ _AMR_BYTES = (12, 13, 15, 17, 19, 20, 26, 31, 5)
 
 def measure_ms(data: bytes) -> int | None:
     """Milliseconds; None for what DingTalk does not play."""
-    if data[:4] == b"OggS" and b"OpusHead" in data[:100]:
+    if data[:4] == b"OggS" and b"OpusHead" in data[28:100]:
         last = data.rfind(b"OggS")
         granule = int.from_bytes(data[last + 6:last + 14], "little",
                                  signed=True)

@@ -5,7 +5,9 @@ import json
 import socket
 from contextlib import suppress
 
-from claw.core.errors import StorageError
+import pytest
+
+from claw.core.errors import AuthError, StorageError
 from claw.testing.fake_dingtalk import ALICE, GROUP
 
 
@@ -249,15 +251,13 @@ def test_a_wrong_secret_is_told_without_it(bot, platform):
 
     async def work():
         channel = bot.make(client_secret=secret)
-        with suppress(TimeoutError):
-            async with asyncio.timeout(5):
-                try:
-                    await channel.listen(bot.inbox)
-                except Exception as error:
-                    return error
-        return None
+        try:
+            with pytest.raises(AuthError) as caught:
+                await channel.listen(bot.inbox)
+        finally:
+            await channel.aclose()
+        return caught.value
 
     error = run(work)
 
-    assert type(error).__name__ == "AuthError"
     assert secret not in f"{error}{error.hint}{bot.logs}"
