@@ -47,6 +47,7 @@ class Frame:
 
     number: str
     body: Json
+    chat: str = ""
     attempts: int = 0
     sent_to: ServerConnection | None = None
     sent_at: float = 0.0
@@ -167,7 +168,9 @@ class FakeDingtalk(FakeServer):
                 "appId": "a1", "connectionId": "c1", "topic": topic,
                 "contentType": "application/json", "messageId": number,
                 "time": str(int(time.time() * 1000))},
-            "data": data if isinstance(data, str) else json.dumps(data)})
+            "data": data if isinstance(data, str) else json.dumps(data)},
+            str(data.get("conversationId")) if isinstance(data, dict)
+            else "")
         with self._changed:
             if not self.sockets.connections:
                 self.lost.append(str(frame.body["data"]))
@@ -291,21 +294,26 @@ class FakeDingtalk(FakeServer):
                 waiting, self._waiting = self._waiting, []
             for work in waiting:
                 work()
+        holding: dict[str, ServerConnection] = {}
         for frame in self.pending():
             if frame.sent_to in self.sockets.connections and (
                     time.monotonic() < frame.sent_at + self.retry_s):
+                holding[frame.chat] = frame.sent_to
                 continue
             everyone = sorted(self.sockets.connections, key=id)
             if not everyone:
                 return
             self._turn += 1
-            frame.sent_to = everyone[self._turn % len(everyone)]
+            # Behind what waits there: a chat keeps its order.
+            frame.sent_to = holding.setdefault(
+                frame.chat, everyone[self._turn % len(everyone)])
             frame.sent_at = time.monotonic()
             frame.attempts += 1
             try:
                 await frame.sent_to.send(json.dumps(frame.body))
             except ConnectionClosed:
                 frame.sent_to = None
+                return  # what is behind it goes with it
         if self.pending() and self._running:
             asyncio.get_running_loop().call_later(self.retry_s, self._soon)
 
