@@ -104,7 +104,9 @@ shown; tables are not.
         await self._signs.react(message_id, emoji, remove=True)
 
     async def health_check(self) -> bool:
-        return await works(self._api.open_stream(timeout_s=_HEALTH_S))
+        # No stream: each that is opened and not used is one that DingTalk
+        # may wait for.
+        return await works(self._api.token(fresh=True, timeout_s=_HEALTH_S))
 
     async def diagnose(self) -> list[Finding]:
         from claw.channels.dingtalk.diagnose import diagnose

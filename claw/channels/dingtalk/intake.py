@@ -16,6 +16,7 @@ from claw.channels.access import Door, Hints, Person, read_code
 from claw.channels.connection import Connection
 from claw.channels.dingtalk.api import FILE_BYTES, MESSAGES, DingtalkApi
 from claw.channels.dingtalk.messages import (
+    MOST_FILES,
     NAME,
     Incoming,
     compose,
@@ -54,6 +55,7 @@ class Receiver:
         self._sessions = sessions
         self._sender = sender
         self._now = now
+        self._deps = deps
         self._log = deps.log
         self._ping_s = ping_s
         self._told = Hints(clock)  # who has sent a code for nothing
@@ -109,6 +111,7 @@ class Receiver:
         if not incoming.text and not incoming.files and not incoming.foreign:
             return None  # a mention and nothing else
         person = Person(incoming.sender)
+        self._follow(incoming)
         if not self.door.allows(person):
             if not incoming.group and (answer := await self.door.answer(
                     incoming.chat, person, incoming.text)):
@@ -124,10 +127,24 @@ class Receiver:
             else await self._saver.save_all((
                 (ref, name_received(NAME, incoming.chat, _short(
                     incoming.message_id), f"{number}_{ref.name}"))
-                for number, ref in enumerate(incoming.files, 1)),
+                for number, ref in enumerate(incoming.files[:MOST_FILES], 1)),
                 self.link.heard)
+        if (more := len(incoming.files) - MOST_FILES) > 0:
+            lines.append(f"[{more} more files were not fetched]")
         return compose(incoming, lines, attachments,
                        self.door.labels(person), self._now())
+
+    def _follow(self, incoming: Incoming) -> None:
+        """Before an app is published DingTalk tells no user ids: who was
+        let in under its own id is still the same person."""
+        old, new = Person(incoming.platform_id), Person(incoming.sender)
+        allowed = self.door.allowed
+        if incoming.staff and incoming.platform_id \
+                and allowed.is_stranger(new) and not allowed.is_stranger(old):
+            allowed.add(new)
+            self._deps.carry_over(incoming.platform_id, incoming.sender)
+            self._log("id_changed", old=incoming.platform_id,
+                      new=incoming.sender)
 
     async def _reply(self, incoming: Incoming, text: str,
                      inbox: Inbox) -> None:

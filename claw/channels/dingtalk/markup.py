@@ -9,6 +9,7 @@ Source: open.dingtalk.com/document/development/robot-message-type.
 
 import re
 from collections.abc import Collection, Iterable, Sequence
+from functools import partial
 from urllib.parse import quote
 
 from claw.channels.markup import parse_markdown
@@ -16,6 +17,7 @@ from claw.channels.rendering import render_spans, split_rendered
 from claw.channels.spans import Span
 from claw.core.channel import Button
 from claw.text.addresses import find_addresses
+from claw.text.segment import clean
 
 TITLE_CHARS = 40
 _NO_BREAK = "\u2060"  # word joiner: of no width
@@ -26,6 +28,9 @@ _PLACEHOLDERS = re.compile(f"[{_OPEN}{_CLOSE}]")
 _LINKS = re.compile(r"https?://|mailto:|(?![a-z][a-z0-9+.-]*:)", re.I)
 _TARGET = re.compile(r"(?<=\])(?=[(\[])")
 _TAG = re.compile(r"<(?=[A-Za-z/!])")
+# Who draws no code would still fetch what stands in it.
+_IN_CODE = re.compile(r"(?<=\])(?=\(\s*<?[a-z][a-z0-9+.-]*:)|(?<=<)(?=img\b)",
+                      re.I)
 _LINE_START = re.compile(r"^(?=[ \t]*[#>])", re.M)
 _BREAK = re.compile(r"(?<!\n)\n(?!\n)")
 _MARKS = {"bold": "**", "italic": "*"}
@@ -59,7 +64,8 @@ def escape(text: str) -> str:
 
 
 def _render(text: str, spans: Sequence[Span]) -> str:
-    shown = render_spans(text, spans, _mark, escape)
+    shown = render_spans(text, spans, _mark, escape,
+                         partial(_IN_CODE.sub, _NO_BREAK))
     return _QUOTE.sub(
         lambda found: "\n".join(
             f"> {line}" for line in found[1].split("\n"))
@@ -118,5 +124,5 @@ def _say(button: Button) -> str:
 
 
 def _label(button: Button) -> str:
-    return " ".join(re.sub(r"[\[\]()\\`*_<>]", " ", button.label).split())[
-        :60] or "?"
+    plain = re.sub(r"[\[\]()\\`*_<>]", " ", clean(button.label))
+    return " ".join(plain.split())[:60] or "?"

