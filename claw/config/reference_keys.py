@@ -142,7 +142,6 @@ channels_config.lark: allowed_users mention_only use_feishu receive_mode
 channels_config.lark: port proxy_url
 channels_config.feishu: app_id app_secret encrypt_key verification_token
 channels_config.feishu: allowed_users receive_mode port proxy_url
-channels_config.dingtalk: client_id client_secret allowed_users proxy_url
 channels_config.wecom: webhook_key allowed_users
 channels_config.qq: app_id app_secret allowed_users proxy_url
 channels_config.twitter: bearer_token allowed_users

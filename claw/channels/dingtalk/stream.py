@@ -16,6 +16,7 @@ from claw.channels.connection import Connection
 from claw.channels.dingtalk.answers import read_text
 from claw.channels.dingtalk.api import DingtalkApi
 from claw.channels.overlap import Connections
+from claw.core.errors import AuthError, UnavailableError
 from claw.core.log import Log
 from claw.net.websocket import WebSocket, connect
 
@@ -41,6 +42,12 @@ class Stream(Connections):
 
     async def serve(self, overlaps: bool) -> None:
         url = await self._api.open_stream()
+        try:
+            await self._listen(url)
+        except AuthError as error:  # of the ticket, not of the app
+            raise UnavailableError(error.message) from error
+
+    async def _listen(self, url: str) -> None:
         async with connect(url, self._api.peer, ping_s=self._ping_s,
                            proxy_url=self._api.proxy_url,
                            heard=self._link.heard) as socket:

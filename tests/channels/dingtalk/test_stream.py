@@ -11,6 +11,17 @@ from claw.core.errors import AuthError, StorageError
 from claw.testing.fake_dingtalk import ALICE, GROUP
 
 
+class Once(set):
+    """Tickets of which the first is forgotten."""
+
+    forgets = True
+
+    def add(self, ticket):
+        if not self.forgets:
+            super().add(ticket)
+        self.forgets = False
+
+
 def run(work):
     return asyncio.run(work())
 
@@ -173,6 +184,23 @@ def test_after_a_restart_of_the_server_it_listens_again(bot, platform):
 
     assert message.content == "back"
     assert bot.logged("poll_works_again")
+
+
+def test_a_ticket_that_is_refused_is_no_wrong_secret(bot, platform):
+    platform._tickets = Once()
+
+    async def work():
+        channel = bot.make()
+        task = asyncio.create_task(channel.listen(bot.inbox))
+        await platform.until(lambda: platform.sockets.connections)
+        assert not task.done()
+        task.cancel()
+        await asyncio.wait({task})
+        await channel.aclose()
+
+    run(work)
+
+    assert any("401" in why for why in bot.inbox.failures)
 
 
 def test_a_half_open_connection_is_noticed(bot, platform):
