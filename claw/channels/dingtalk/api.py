@@ -22,6 +22,8 @@ from claw.channels.dingtalk.answers import (
     read_text,
 )
 from claw.channels.dingtalk.hosts import STORES, is_own, is_session
+from claw.channels.dingtalk.messages import is_group
+from claw.channels.dingtalk.pace import Pace
 from claw.channels.dingtalk.settings import DingtalkSettings
 from claw.channels.gate import RateGate, wait_turn
 from claw.core.errors import (
@@ -74,6 +76,7 @@ class DingtalkApi:
         self._fetching = asyncio.Lock()
         self._gate = RateGate(clock)
         self._session_gate = RateGate(clock)
+        self._pace = Pace(clock)
         self._complained: dict[str, str] = {}
         self._own_secrets = (self._secret,) if self._secret else ()
         self._http = HttpClient(
@@ -103,8 +106,7 @@ class DingtalkApi:
         Waits up to `patience_s` for a limit to end, else raises
         RateLimitedError with `retry_after_s`.
         """
-        await wait_turn("DingTalk", self._gate.wait_s(chat), patience_s,
-                        self.sleep)
+        await self._wait_turn(self._gate, chat, patience_s)
         try:
             return await self._with_token(
                 lambda token: self._ask(
@@ -113,6 +115,15 @@ class DingtalkApi:
         except RateLimitedError as error:
             self._gate.close(chat, error.retry_after_s)
             raise
+
+    async def _wait_turn(self, gate: RateGate, chat: str | None,
+                         patience_s: float) -> None:
+        group = chat if chat is not None and is_group(chat) else None
+        paced_s = self._pace.wait_s(group) if group else 0.0
+        await wait_turn("DingTalk", max(gate.wait_s(chat), paced_s),
+                        patience_s, self.sleep)
+        if group:
+            self._pace.note(group)
 
     async def _with_token(self, ask: Callable[
             [str], Awaitable[dict[str, Any]]]) -> dict[str, Any]:
@@ -131,8 +142,7 @@ class DingtalkApi:
         """An answer to the session webhook of a chat."""
         if not self.is_session(url):
             raise RequestRefusedError("no session webhook of DingTalk's")
-        await wait_turn("DingTalk", self._session_gate.wait_s(chat),
-                        PATIENCE_S, self.sleep)
+        await self._wait_turn(self._session_gate, chat, PATIENCE_S)
         try:
             await self._ask(url, body, "an answer", CALL_S)
         except RateLimitedError as error:

@@ -26,11 +26,12 @@ _OPEN, _CLOSE = "\ue0f0", "\ue0f1"
 _QUOTE = re.compile(f"{_OPEN}([^{_OPEN}{_CLOSE}]*){_CLOSE}(\n(?!\n))?")
 _PLACEHOLDERS = re.compile(f"[{_OPEN}{_CLOSE}]")
 _LINKS = re.compile(r"https?://|mailto:|(?![a-z][a-z0-9+.-]*:)", re.I)
-_TARGET = re.compile(r"(?<=\])(?=[(\[])")
+# Where a link or an image would begin; what follows a text may be a link.
+_TARGET = re.compile(r"(?<=\])(?=[(\[])|(?<=!)(?=\[|\Z)")
 _TAG = re.compile(r"<(?=[A-Za-z/!])")
 # Who draws no code would still fetch what stands in it.
-_IN_CODE = re.compile(r"(?<=\])(?=\(\s*<?[a-z][a-z0-9+.-]*:)|(?<=<)(?=img\b)",
-                      re.I)
+_IN_CODE = re.compile(r"(?<=\])(?=\(\s*<?(?:[a-z][a-z0-9+.-]*:|//))"
+                      r"|(?<=<)(?=img\b)", re.I)
 _LINE_START = re.compile(r"^(?=[ \t]*[#>])", re.M)
 _BREAK = re.compile(r"(?<!\n)\n(?!\n)")
 _MARKS = {"bold": "**", "italic": "*"}

