@@ -161,44 +161,48 @@ class Sender:
 
     async def _file(self, chat: str, part: Part,
                     leaving: Callable[[], None] | None) -> str | None:
+        """The file, or in its place why it is not there."""
         try:
-            if not _can_robot(chat):
-                raise RequestRefusedError(
-                    "DingTalk takes files for people of the organisation "
-                    "only")
-            key, body = await self._upload(part)
+            content = await asyncio.to_thread(
+                self._files.read, str(part.data["path"]), FILE_BYTES)
         except (ClawError, OutsideError, OSError) as error:
-            if isinstance(error, ClawError) \
-                    and not isinstance(error, RequestRefusedError):
-                raise
-            said = f"({part.text} can not be sent: {error})"
-            return await self._text(chat, text_part(said), leaving)
-        if part.data.get("marked"):
-            await self._text(chat, text_part(part.text), None)
-        return await self._robot(chat, key, body, leaving)
+            return await self._say(chat, part, error, leaving)
+        try:
+            key, body = await self._upload(chat, part, content)
+            if part.data.get("marked"):
+                await self._text(chat, text_part(part.text), None)
+            return await self._robot(chat, key, body, leaving)
+        except RequestRefusedError as error:
+            return await self._say(chat, part, error, leaving)
 
-    async def _upload(self, part: Part) -> tuple[str, dict[str, Any]]:
+    async def _say(self, chat: str, part: Part, why: Exception,
+                   leaving: Callable[[], None] | None) -> str | None:
+        return await self._text(chat, text_part(
+            f"({part.text} can not be sent: {why})"), leaving)
+
+    async def _upload(self, chat: str, part: Part, content: bytes
+                      ) -> tuple[str, dict[str, Any]]:
         """The file at DingTalk: the message that shows it. Raises
         RequestRefusedError for what DingTalk does not take."""
-        content = await asyncio.to_thread(
-            self._files.read, str(part.data["path"]), FILE_BYTES)
+        if not _can_robot(chat):
+            raise RequestRefusedError(
+                "DingTalk takes files for people of the organisation only")
         if not content:
             raise RequestRefusedError("it is empty")
         name = safe_name(str(part.data["name"]), "file")
-        dot = name.rpartition(".")
-        if part.data.get("kind") == "image" \
-                and name.lower().endswith(_IMAGES):
+        kind = part.data.get("kind")
+        if kind == "image" and name.lower().endswith(_IMAGES):
             media = await self._api.upload("image", name, content)
             return "sampleImageMsg", {"photoURL": media}
-        length = measure_ms(content) \
-            if part.data.get("kind") in ("voice", "audio") \
+        length = measure_ms(content) if kind in ("voice", "audio") \
             and len(content) <= VOICE_BYTES else None
         if length is not None:
             media = await self._api.upload("voice", name, content)
             return "sampleAudio", {"mediaId": media, "duration": str(length)}
         media = await self._api.upload("file", name, content)
+        _, dot, suffix = name.rpartition(".")
         return "sampleFile", {"mediaId": media, "fileName": name,
-                              "fileType": dot[2] if dot[1] else "file"}
+                              "fileType": suffix if dot else "file"}
 
 
 def text_part(text: str) -> Part:

@@ -312,6 +312,26 @@ def test_a_file_that_cant_be_sent_is_told(bot, platform):
     assert "it is empty" in said[1].text
 
 
+def test_where_a_right_lacks_a_file_says_so_in_its_place(bot, platform):
+    know(bot)
+    platform.rights = False
+    (bot.workspace / "a.pdf").write_bytes(b"pdf")
+
+    (said,) = send(bot, "", attachments=(
+        Attachment(str(bot.workspace / "a.pdf"), "a.pdf"),))
+
+    assert "qyapi_robot_sendmsg" in said.text
+
+
+def test_a_file_that_is_too_large_says_so_in_its_place(bot):
+    with (bot.workspace / "a.pdf").open("wb") as file:
+        file.truncate(21 * 1024 * 1024)
+
+    (said,) = send(bot, "[DOCUMENT:a.pdf]")
+
+    assert "can not be sent" in said.text
+
+
 def test_a_file_for_somebody_outside_is_told(bot):
     stranger = "$:LWCP_v1:$bob"
     know(bot, stranger)
