@@ -32,15 +32,14 @@ class Sessions:
         self._now = now
         self._known: dict[str, Session] = {}
 
-    def note(self, chat: str, session: Session) -> bool:
-        """Know it for this process; whether it can be used."""
+    def note(self, chat: str, session: Session) -> None:
+        """Know it for this process, where it can be used."""
         if not self._judge(session.url) or session.until <= self._now():
-            return False
+            return
         self._known.pop(chat, None)
         self._known[chat] = session
         while len(self._known) > MOST:
             del self._known[next(iter(self._known))]
-        return True
 
     def keep(self, chat: str) -> None:
         """Keep what was noted, now that its message is committed."""
@@ -61,8 +60,7 @@ class Sessions:
         session = self._known.get(chat) or self._read(chat)
         if session is None:
             return None
-        if session.until - EARLY_S <= self._now() \
-                or not self._judge(session.url):
+        if session.until - EARLY_S <= self._now():
             self.forget(chat)
             return None
         return session
@@ -75,6 +73,7 @@ class Sessions:
     def _read(self, chat: str) -> Session | None:
         try:
             url, until = json.loads(self._marks.get(_KEY + chat) or "")
-            return Session(str(url), float(until))
+            found = Session(str(url), float(until))
         except (ValueError, TypeError):
             return None
+        return found if self._judge(found.url) else None

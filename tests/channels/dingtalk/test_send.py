@@ -73,6 +73,8 @@ def test_a_session_that_dingtalk_has_forgotten_is_left(bot, platform):
 
     assert [m.via for m in send(bot, "done")] == ["oto"]
     assert bot.logged("session_refused")
+    send(bot, "done")
+    assert len(platform.list_calls("session")) == 1
 
 
 def test_an_answer_whose_fate_is_unknown_is_not_sent_another_way(
@@ -126,6 +128,7 @@ def test_a_right_that_lacks_is_named(bot, platform):
     "https://oapi.dingtalk.com.evil.example/robot/sendBySession?session=a",
     "https://evildingtalk.com/robot/sendBySession?session=a",
     "https://oapi.dingtalk.com@evil.example/robot/sendBySession?session=a",
+    "https://x@oapi.dingtalk.com/robot/sendBySession?session=a",
     "https://evil.example\\@oapi.dingtalk.com/robot/sendBySession?session=a",
     "https://evil.example#@oapi.dingtalk.com/robot/sendBySession",
     "https://oapi.dingtalk.com:8443/robot/sendBySession?session=a",
@@ -160,6 +163,21 @@ def test_a_forged_session_gets_no_answer(bot, platform):
 
     assert [m.via for m in platform.messages()] == ["oto"]
     assert list(bot.marks.keys()) == []
+
+
+def test_a_forged_session_does_not_take_the_place_of_a_good_one(
+        bot, platform):
+    async def work():
+        async with bot.listening() as channel:
+            platform.say("hi")
+            platform.say("hi", sessionWebhook=(
+                "https://evil.example/robot/sendBySession?session=a"))
+            await bot.hears(2)
+            await channel.send(SendMessage("done", ALICE))
+
+    asyncio.run(work())
+
+    assert [m.via for m in platform.messages()] == ["session"]
 
 
 def test_a_forged_mark_gets_no_answer(bot):
