@@ -25,8 +25,8 @@ MOST_FILES = 20
 _MOST_LINES = 200  # of what is forwarded
 _DAY_S = 86_400
 _GROUP = re.compile(r"cid[\w+/=-]{6,200}", re.ASCII)
-_ID = re.compile(r"[!-~]{1,200}")
-_OWN_ID = re.compile(r"dingtalk_([^\s_]+)_([^\s_]+)_(\S*)")
+_ID = re.compile(r"[^\s\0-\x1f\x7f]{1,200}")
+_OWN_ID = re.compile(r"dingtalk_([^\s|]+)\|([^\s|]+)\|(\S*)")
 _KINDS = {"picture": "image", "audio": "voice", "video": "video",
           "file": "document"}
 _NAMES = {"picture": "image.jpg", "audio": "voice.amr", "video": "video.mp4",
@@ -63,7 +63,7 @@ class Incoming(Value):
 
     @property
     def own_id(self) -> str:
-        return (f"{NAME}_{self.conversation}_{self.message_id}_"
+        return (f"{NAME}_{self.conversation}|{self.message_id}|"
                 f"{self.sender if self.staff else ''}")
 
 
@@ -103,8 +103,7 @@ def read_message(data: Any) -> Incoming:
     conversation = read_text(data, "conversationId")
     sender, staff = _read_sender(data)
     message_id = read_text(data, "msgId")
-    if not _ID.fullmatch(message_id) or not _ID.fullmatch(conversation) \
-            or "_" in message_id + conversation:
+    if not _ID.fullmatch(message_id) or not _ID.fullmatch(conversation):
         raise ValueError("a message without an id or a conversation")
     if (group and not is_group(conversation)) or not _ID.fullmatch(sender) \
             or is_group(sender):

@@ -62,7 +62,7 @@ def test_somebody_without_a_user_id_has_dingtalks_own(build):
 
 
 def test_an_id_leads_back_to_its_message(build):
-    data = build("hi", group=GROUP)
+    data = build("hi", group=GROUP, msgId="msg_a-+/=")
 
     assert parse_id(read_message(data).own_id) == (
         GROUP, data["msgId"], ALICE)

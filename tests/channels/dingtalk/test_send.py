@@ -524,7 +524,7 @@ def test_a_reaction_that_fails_is_logged_once(bot, platform):
         channel = bot.make()
         try:
             for _ in range(3):
-                await channel.add_reaction("x", "dingtalk_c_m_u", "👀")
+                await channel.add_reaction("x", "dingtalk_c|m|u", "👀")
         finally:
             await channel.aclose()
 
