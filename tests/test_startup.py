@@ -37,6 +37,14 @@ LATE = {
     "claw.channels.access": {"asyncio"},
     "claw.channels.client": {"claw.net.http"},
     "claw.channels.connection": {"asyncio"},
+    "claw.channels.dingtalk.channel": {
+        "claw.channels.dingtalk.api",
+        "claw.channels.dingtalk.diagnose",
+        "claw.channels.dingtalk.intake",
+        "claw.channels.dingtalk.outgoing",
+        "claw.channels.dingtalk.sessions",
+        "claw.channels.dingtalk.signs",
+    },
     "claw.channels.discord.channel": {
         "claw.channels.discord.api",
         "claw.channels.discord.diagnose",

@@ -20,6 +20,7 @@ REGISTRY = Channels("channel", "claw.channels", {
     "whatsapp": "claw.channels.whatsapp.channel:WhatsappChannel",
     "webhook": "claw.channels.webhook.channel:WebhookChannel",
     "signal": "claw.channels.signal.channel:SignalChannel",
+    "dingtalk": "claw.channels.dingtalk.channel:DingtalkChannel",
     "cli": "claw.channels.cli.channel:CliChannel",
 })
 

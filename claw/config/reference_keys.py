@@ -138,7 +138,6 @@ channels_config.wati: api_token api_url tenant_id allowed_numbers proxy_url
 channels_config.nextcloud_talk: base_url app_token webhook_secret
 channels_config.nextcloud_talk: allowed_users proxy_url
 channels_config.gmail_push: *
-channels_config.dingtalk: client_id client_secret allowed_users proxy_url
 channels_config.wecom: webhook_key allowed_users
 channels_config.qq: app_id app_secret allowed_users proxy_url
 channels_config.twitter: bearer_token allowed_users

