@@ -119,6 +119,22 @@ LATE = {
         "claw.channels.mqtt.sender",
     },
     "claw.channels.owned": {"claw.core.channel"},
+    "claw.channels.qq.channel": {
+        "claw.channels.qq.api",
+        "claw.channels.qq.chats",
+        "claw.channels.qq.diagnose",
+        "claw.channels.qq.events",
+        "claw.channels.qq.intake",
+        "claw.channels.qq.listener",
+        "claw.channels.qq.outgoing",
+        "claw.channels.qq.parts",
+        "claw.channels.qq.session",
+        "claw.channels.qq.webhook",
+    },
+    "claw.channels.qq.signature": {
+        "cryptography.exceptions",
+        "cryptography.hazmat.primitives.asymmetric.ed25519",
+    },
     "claw.channels.slack.channel": {
         "claw.channels.slack.api",
         "claw.channels.slack.diagnose",

@@ -16,6 +16,7 @@ REGISTRY = Channels("channel", "claw.channels", {
     "email": "claw.channels.email.channel:EmailChannel",
     "mqtt": "claw.channels.mqtt.channel:MqttChannel",
     "webhook": "claw.channels.webhook.channel:WebhookChannel",
+    "qq": "claw.channels.qq.channel:QqChannel",
     "cli": "claw.channels.cli.channel:CliChannel",
 })
 

@@ -18,6 +18,7 @@ STAGES = Registry("stage", "claw.stages", {
     "email": "claw.testing.prove.stages.email:EmailStage",
     "mqtt": "claw.testing.prove.stages.mqtt:MqttStage",
     "webhook": "claw.testing.prove.stages.webhook:WebhookStage",
+    "qq": "claw.testing.prove.stages.qq:QqStage",
 })
 
 
