@@ -26,7 +26,7 @@ MESSAGES = {"C2C_MESSAGE_CREATE": USER,
 # Those that come without a mention, to bots that may hear everything.
 UNADDRESSED = ("GROUP_MESSAGE_CREATE", "MESSAGE_CREATE")
 _QUOTES = 103  # message_type of one that answers another
-_ID = re.compile(r"[A-Za-z0-9_.!~=+-]{1,200}")
+_ID = re.compile(r"[A-Za-z0-9_.:!~=+-]{1,200}")
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,128}")
 _FACE = re.compile(r'<faceType=\d+,faceId="([^"<>]*)",ext="([^"<>]*)">')
 _SUFFIXES = {"image": ("png", "jpg", "jpeg", "gif", "webp", "bmp"),

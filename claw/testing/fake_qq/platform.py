@@ -39,7 +39,10 @@ class Call:
 class FakeQq(FakeServer):
     """The platform, running inside a `with` block. Faults are named by
     operation: token, gateway, me, message, upload, press. `clock` says when
-    a message is too old to be answered."""
+    a message is too old to be answered. With `patient` people who write
+    before the bot has ever connected wait until it has."""
+
+    patient = False
 
     def __init__(self, *, port: int = 0, latency_s: float = 0.0,
                  clock: Callable[[], float] = time.time) -> None:
@@ -59,6 +62,7 @@ class FakeQq(FakeServer):
         self._gateway.behaviour.known_intents = _KNOWN_INTENTS
         self._sockets = SocketServer(self._gateway.serve)
         self._sockets_run = False
+        self._early: list[tuple[str, Json]] = []
 
     def up(self) -> None:
         super().up()
@@ -149,6 +153,9 @@ class FakeQq(FakeServer):
     def dispatch(self, kind: str, data: Json, **more: Any) -> None:
         """Any event, to everybody who is connected or may resume."""
         with self._changed:
+            if self.patient and not self._gateway.sessions:
+                self._early.append((kind, data))
+                return
             self._gateway.dispatch(kind, json.loads(json.dumps(data)),
                                    self._sockets.call_soon, **{
                                        "id": f"{kind}:1", **more})
@@ -231,7 +238,14 @@ class FakeQq(FakeServer):
         with self._changed:
             self._changed.notify_all()
 
+    def _say_early(self) -> None:
+        with self._changed:
+            early, self._early = self._early, []
+            for kind, data in early:
+                self.dispatch(kind, data)
+
     def _ready(self, session_id: str, me: Json) -> Json:
+        self._sockets.call_soon(self._say_early)
         return {"version": 1, "session_id": session_id, "user": me,
                 "shard": [0, 1]}
 

@@ -153,7 +153,7 @@ class World:
                 raise ApiError(400, 304037, "no permission to send buttons")
             found.text = str((body.get("markdown") or {}).get("content"))
         elif msg_type == 7:
-            info = (body.get("media") or {}).get("file_info")
+            info = str((body.get("media") or {}).get("file_info"))
             where, found.file_type, found.file = self._uploads.get(
                 info, ("", 0, b""))
             if where != kind or not found.text:

@@ -17,6 +17,7 @@ class QqStage(FakeStage[FakeQq]):
 
     def __init__(self, *, host: str = HERE) -> None:
         super().__init__(FakeQq(), host)
+        self.platform.patient = True
 
     def settings(self) -> str:
         """The table of config.toml."""
