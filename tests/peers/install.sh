@@ -26,6 +26,7 @@
 #   synapse/        the Synapse homeserver, a venv of its own (needs venv)
 #   litellm/        the LiteLLM proxy, a venv of its own (needs venv)
 #   llm/            the command llm, a venv of its own (needs venv)
+#   qq/             qq-botpy, a venv of its own (needs venv)
 #   schemathesis/   schemathesis, a venv of its own (needs venv)
 # What cannot be installed is left out; its tests are skipped with a reason,
 # or fail where CLAW_PEERS_REQUIRED=1 is set.
@@ -156,6 +157,13 @@ fi
         --disable-pip-version-check "schemathesis==4.32.5"; } || {
     rm -rf "$dir/schemathesis"
     echo "install.sh: schemathesis could not be installed" >&2
+}
+
+{ "$python" -m venv --clear "$dir/qq" &&
+    "$dir/qq/bin/python" -m pip install --quiet \
+        --disable-pip-version-check "qq-botpy==1.2.1"; } || {
+    rm -rf "$dir/qq"
+    echo "install.sh: qq-botpy could not be installed" >&2
 }
 
 # By far the largest, so it comes last: what is above stays if it fails.

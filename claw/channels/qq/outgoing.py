@@ -174,7 +174,9 @@ class Sender:
                 if anchor is not None and _is_gone(error):
                     self._chats.use(place, anchor.id, up=True)
                 elif anchor is None and _is_not_now(error):
-                    self._chats.close(place, error.message)
+                    self._chats.close(place, "QQ takes no message of the "
+                                      "bot's own accord there "
+                                      f"({error.code})")
                 elif (plainer := self._plainer(forms, at, error)
                         ) is not None:
                     at = plainer
