@@ -72,12 +72,12 @@ sandbox only: name yours under *Sandbox configuration*, and set
        claw config set channels_config.qq.sandbox true
 
 3. Choose how events arrive. The WebSocket (the default) needs no address of \
-your own. Where QQ gives your bot none (it calls this way its older one), use \
-webhooks: they need a public HTTPS address on port 80, 443, 8080 or 8443 \
-that leads to claw's gateway. Set `mode = "webhook"`, start `claw listen`, \
-and only then enter `https://YOUR.HOST/qq` under *Callback configuration*, \
-since QQ tries it at once; tick there the events of private chats, groups \
-and buttons.
+your own. Where QQ does not offer it to your bot (its pages call it the older \
+way), use webhooks: they need a public HTTPS address on port 80, 443, 8080 or \
+8443 that leads to claw's gateway. Set `mode = "webhook"`, start `claw \
+listen`, and only then enter `https://YOUR.HOST/qq` under *Callback \
+configuration*, since QQ tries it at once; tick there the events of private \
+chats, groups and buttons.
 4. Start `claw listen` and add the bot in QQ. With nobody allowed it logs a \
 pairing code: send `/bind CODE` to the bot in private. Or name people:
 

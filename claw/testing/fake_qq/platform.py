@@ -4,6 +4,7 @@ The controls may be called from any thread; all state is kept under one
 lock.
 """
 
+import asyncio
 import json
 import re
 import time
@@ -24,6 +25,7 @@ ALICE_IN_GROUP = "A1F4AEA33253A2797FB897C50B81D7ED"
 GROUP = "C9F778FE6ADF9D1D1DBE395BF744A33A"
 _MESSAGES = re.compile(
     r"/(?:v2/)?(users|groups|channels|dms)/([^/]+)/(messages|files)")
+_MOMENT_S = 0.3
 _KNOWN_INTENTS = (1 << 31) - 1
 
 
@@ -39,8 +41,9 @@ class Call:
 class FakeQq(FakeServer):
     """The platform, running inside a `with` block. Faults are named by
     operation: token, gateway, me, message, upload, press. `clock` says when
-    a message is too old to be answered. With `patient` people who write
-    before the bot has ever connected wait until it has."""
+    a message is too old to be answered. With `patient` people write once
+    the bot has been there for a moment: what a session is given that nobody
+    knows of is lost, as it is with QQ."""
 
     patient = False
 
@@ -153,7 +156,7 @@ class FakeQq(FakeServer):
     def dispatch(self, kind: str, data: Json, **more: Any) -> None:
         """Any event, to everybody who is connected or may resume."""
         with self._changed:
-            if self.patient and not self._gateway.sessions:
+            if self.patient:
                 self._early.append((kind, data))
                 return
             self._gateway.dispatch(kind, json.loads(json.dumps(data)),
@@ -240,12 +243,15 @@ class FakeQq(FakeServer):
 
     def _say_early(self) -> None:
         with self._changed:
-            early, self._early = self._early, []
-            for kind, data in early:
+            if not self.patient or not self._sockets.connections:
+                return
+            self.patient = False
+            for kind, data in self._early:
                 self.dispatch(kind, data)
 
     def _ready(self, session_id: str, me: Json) -> Json:
-        self._sockets.call_soon(self._say_early)
+        self._sockets.call_soon(lambda: asyncio.get_running_loop(
+            ).call_later(_MOMENT_S, self._say_early))
         return {"version": 1, "session_id": session_id, "user": me,
                 "shard": [0, 1]}
 
