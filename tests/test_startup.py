@@ -98,9 +98,7 @@ LATE = {
         "claw.channels.lark.signs",
         "claw.channels.lark.webhook",
     },
-    "claw.channels.lark.webhook": {
-        "cryptography.hazmat.primitives.ciphers",
-    },
+    "claw.channels.lark.webhook": {"cryptography.hazmat.primitives.ciphers"},
     "claw.channels.matrix.channel": {
         "claw.channels.matrix.api",
         "claw.channels.matrix.diagnose",
@@ -140,6 +138,22 @@ LATE = {
         "claw.channels.mqtt.sender",
     },
     "claw.channels.owned": {"claw.core.channel"},
+    "claw.channels.qq.channel": {
+        "claw.channels.qq.api",
+        "claw.channels.qq.chats",
+        "claw.channels.qq.diagnose",
+        "claw.channels.qq.events",
+        "claw.channels.qq.intake",
+        "claw.channels.qq.listener",
+        "claw.channels.qq.outgoing",
+        "claw.channels.qq.parts",
+        "claw.channels.qq.session",
+        "claw.channels.qq.webhook",
+    },
+    "claw.channels.qq.signature": {
+        "cryptography.exceptions",
+        "cryptography.hazmat.primitives.asymmetric.ed25519",
+    },
     "claw.channels.signal.channel": {
         "claw.channels.signal.api",
         "claw.channels.signal.diagnose",

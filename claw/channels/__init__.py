@@ -21,6 +21,7 @@ REGISTRY = Channels("channel", "claw.channels", {
     "webhook": "claw.channels.webhook.channel:WebhookChannel",
     "signal": "claw.channels.signal.channel:SignalChannel",
     "dingtalk": "claw.channels.dingtalk.channel:DingtalkChannel",
+    "qq": "claw.channels.qq.channel:QqChannel",
     "cli": "claw.channels.cli.channel:CliChannel",
 })
 

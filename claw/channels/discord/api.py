@@ -18,10 +18,10 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 from urllib.parse import urlsplit
 
-from claw.channels.client import check_address, check_token
+from claw.channels.client import check_address, check_token, read_json
 from claw.channels.discord.limits import Limits
 from claw.channels.discord.upload import Upload, multipart
-from claw.channels.discord.wire import is_id, read_json
+from claw.channels.discord.wire import is_id
 from claw.channels.gate import DEFAULT_WAIT_S, bound_wait, wait_turn
 from claw.core.errors import (
     AuthError,
@@ -31,7 +31,6 @@ from claw.core.errors import (
     UnavailableError,
 )
 from claw.core.log import Log
-from claw.net.addresses import is_address, is_loopback
 from claw.net.errors import (
     Peer,
     extract_host,
@@ -305,12 +304,6 @@ def read_bot_id(token: str) -> str | None:
     except ValueError:
         return None
     return text if is_id(text) else None
-
-
-def is_gateway(url: Any) -> bool:
-    """Whether the token may go there: encrypted, or on this machine."""
-    return isinstance(url, str) and is_address(url, ("ws", "wss")) and (
-        url.startswith("wss:") or is_loopback(url))
 
 
 def _name(path: str) -> str:

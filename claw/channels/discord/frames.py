@@ -1,19 +1,15 @@
-"""Frames of the gateway: one zlib stream in, JSON out. Pure.
+"""Frames of the gateway: one zlib stream in, what begins it out. Pure.
 
 Source: docs.discord.com/developers, events/gateway and
 topics/opcodes-and-status-codes, API v10, read 2026-11.
 """
 
 import zlib
-from typing import Annotated, Any
+from typing import Any
 
-import msgspec
-
-from claw.channels.discord.wire import read_json
+from claw.channels.gateway import IDENTIFY, RESUME
 from claw.core.errors import AuthError, ConfigError, UnavailableError
 
-DISPATCH, HEARTBEAT, IDENTIFY, RESUME = 0, 1, 2, 6
-RECONNECT, INVALID, HELLO, ACK = 7, 9, 10, 11
 # Guilds, their messages and direct ones, and what those say.
 INTENTS = 1 | 1 << 9 | 1 << 12 | 1 << 15
 _FLUSHED = b"\x00\x00\xff\xff"
@@ -38,15 +34,6 @@ _FINAL: dict[int, tuple[str, str]] = {
 # After these the session is gone: not authenticated, a wrong sequence, too
 # late. Everything else can be resumed.
 _NEW_SESSION = (4003, 4007, 4009)
-
-
-class Frame(msgspec.Struct, frozen=True):
-    """A payload: opcode, data, sequence and name of an event."""
-
-    op: int
-    d: Any = None
-    s: Annotated[int, msgspec.Meta(ge=0, le=1 << 53)] | None = None
-    t: str | None = None
 
 
 class Inflater:
@@ -76,15 +63,6 @@ class Inflater:
         if self._inflate.unconsumed_tail:
             raise UnavailableError("Discord sent more than 64 MiB at once")
         return text.decode("utf-8", "replace")
-
-
-def read_frame(text: str) -> Frame:
-    """Raises UnavailableError for what is no frame."""
-    try:
-        return msgspec.convert(read_json(text), Frame)
-    except ValueError as error:
-        raise UnavailableError(
-            "Discord's gateway sent what is no frame") from error
 
 
 def identify(token: str) -> dict[str, Any]:

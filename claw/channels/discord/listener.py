@@ -16,15 +16,8 @@ from typing import Any
 import msgspec
 
 from claw.channels.connection import Connection
-from claw.channels.discord.api import Api, is_gateway
-from claw.channels.discord.frames import Frame
-from claw.channels.discord.gateway import (
-    HEARTBEAT_S,
-    KEEPS_SESSION,
-    QUERY,
-    Gateway,
-    ReconnectError,
-)
+from claw.channels.discord.api import Api
+from claw.channels.discord.gateway import QUERY, open_gateway
 from claw.channels.discord.history import History
 from claw.channels.discord.intake import Intake
 from claw.channels.discord.interactions import COMMANDS, answer, read_action
@@ -40,6 +33,13 @@ from claw.channels.discord.wire import (
     read_message,
 )
 from claw.channels.gate import bound_wait
+from claw.channels.gateway import (
+    HEARTBEAT_S,
+    KEEPS_SESSION,
+    Frame,
+    ReconnectError,
+    is_gateway,
+)
 from claw.core.channel import Inbox
 from claw.core.errors import (
     ClawError,
@@ -130,9 +130,9 @@ class Listener:
         try:
             async with connect(url + QUERY, self._api.peer,
                                proxy_url=self._api.proxy_url) as socket:
-                gateway = Gateway(socket, self._session,
-                                  self._api.checked_token(), heard=hear,
-                                  rng=self._rng)
+                gateway = open_gateway(
+                    socket, self._session, self._api.checked_token(),
+                    heard=hear, rng=self._rng)
                 try:
                     async with aclosing(gateway.events()) as events:
                         async for event in events:

@@ -69,6 +69,10 @@ class Session:
     def is_resumable(self) -> bool:
         return bool(self.place.session_id)
 
+    @property
+    def sequence(self) -> int:
+        return self.place.sequence
+
     def forget(self) -> None:
         """The gateway has ended it."""
         self.place.session_id = self.place.url = ""

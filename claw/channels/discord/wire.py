@@ -5,7 +5,6 @@ does no harm. Source: docs.discord.com/developers, resources/message and
 interactions/receiving-and-responding, API v10, read 2026-11.
 """
 
-import json
 from contextlib import suppress
 from datetime import datetime
 from typing import Any
@@ -143,18 +142,6 @@ def _drop_nulls(value: Any) -> Any:
                 if inner is not None}
     return [_drop_nulls(inner) for inner in value] \
         if isinstance(value, list) else value
-
-
-def read_json(text: str) -> Any:
-    """JSON whose texts hold no halves of characters. Raises ValueError."""
-    try:
-        value = json.loads(text)
-        if "\\ud" in text or "\\uD" in text:
-            value = json.loads(json.dumps(value, ensure_ascii=False).encode(
-                "utf-16-le", "surrogatepass").decode("utf-16-le", "replace"))
-    except RecursionError as error:
-        raise ValueError("JSON that is nested too deeply") from error
-    return value
 
 
 def is_id(text: Any) -> bool:

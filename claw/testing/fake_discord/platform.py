@@ -11,7 +11,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from claw.testing.fake_discord.gateway import Behaviour, Gateway, Session
 from claw.testing.fake_discord.rest import (
     OPERATIONS,
     Call,
@@ -29,6 +28,7 @@ from claw.testing.fake_discord.world import (
     Sent,
     World,
 )
+from claw.testing.fake_gateway import Behaviour, Gateway, Session
 from claw.testing.fake_server import FakeServer
 from claw.testing.fake_sockets import SocketServer
 from claw.testing.faults import Fault

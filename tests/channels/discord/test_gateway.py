@@ -6,8 +6,8 @@ import time
 
 import pytest
 
+from claw.channels import gateway
 from claw.channels.discord import frames
-from claw.channels.discord.gateway import _read_interval
 from claw.channels.discord.history import MOST_MESSAGES
 from claw.channels.discord.listener import IDENTIFY_S, LONGEST_IDENTIFY_S
 from claw.core.errors import (
@@ -59,27 +59,29 @@ def test_what_is_no_stream_is_an_error(data):
     '{"op": 0, "s": 99999999999999999999}', "[" * 100_000])
 def test_what_is_no_frame_is_an_error(text):
     with pytest.raises(UnavailableError):
-        frames.read_frame(text)
+        gateway.read_frame("Discord", text)
 
 
 @pytest.mark.parametrize(("said", "seconds"), [
     (1000, 1.0), (10 ** 400, 600.0), (-1, 0.05), (float("inf"), 600.0),
 ])
 def test_an_odd_interval_of_heartbeats_is_bounded(said, seconds):
-    assert _read_interval({"heartbeat_interval": said}) == seconds
+    hello = {"heartbeat_interval": said}
+
+    assert gateway.read_interval("Discord", hello) == seconds
 
 
 @pytest.mark.parametrize("said", [None, "x", True, float("nan")])
 def test_no_interval_of_heartbeats_is_an_error(said):
     with pytest.raises(UnavailableError):
-        _read_interval({"heartbeat_interval": said})
+        gateway.read_interval("Discord", {"heartbeat_interval": said})
 
 
 def test_a_fault_that_nobody_foresaw_ends_the_events(bot, platform,
                                                      monkeypatch):
-    def fail(text):
+    def fail(title, text):
         raise OverflowError("unforeseen")
-    monkeypatch.setattr(frames, "read_frame", fail)
+    monkeypatch.setattr(gateway, "read_frame", fail)
 
     with pytest.raises(OverflowError, match="unforeseen"):
         bot.hears()

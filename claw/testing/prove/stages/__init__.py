@@ -22,6 +22,7 @@ STAGES = Registry("stage", "claw.stages", {
     "dingtalk": "claw.testing.prove.stages.dingtalk:DingtalkStage",
     "webhook": "claw.testing.prove.stages.webhook:WebhookStage",
     "signal": "claw.testing.prove.stages.signal:SignalStage",
+    "qq": "claw.testing.prove.stages.qq:QqStage",
 })
 
 

@@ -1,4 +1,5 @@
-"""The gateway of the fake: sessions, and the connections that they have.
+"""The gateway of a fake platform: sessions, and the connections that they
+have.
 
 A session's events are kept, so that one that lost its connection can be
 resumed. `Behaviour` says what goes wrong.
@@ -11,28 +12,28 @@ import zlib
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 from urllib.parse import parse_qs, urlsplit
 
 from websockets.asyncio.server import ServerConnection
 from websockets.exceptions import ConnectionClosed
 
-from claw.testing.fake_discord.world import Json
-
+Json: TypeAlias = dict[str, Any]
 _MOST_FRAMES, _FRAMES_S = 120, 60.0
-_KNOWN_INTENTS = (1 << 26) - 1
 
 
 @dataclass
 class Behaviour:
     """How the gateway behaves: seconds between heartbeats, whether they are
     acknowledged, whether a session can be resumed, the intents that the
-    portal has not switched on, how compressed bytes are cut."""
+    portal has not switched on, those that there are, how compressed bytes
+    are cut."""
 
     heartbeat_s: float = 41.25
     acknowledges: bool = True
     resumes: bool = True
     refused_intents: int = 0
+    known_intents: int = (1 << 26) - 1
     cut_bytes: int = 0
     starts_left: int = 1000
 
@@ -79,15 +80,17 @@ class Gateway:
     # -- from any thread, with the lock
 
     def dispatch(self, kind: str, data: Json,
-                 call_soon: Callable[[Callable[[], Any]], None]) -> None:
-        """An event for everybody."""
+                 call_soon: Callable[[Callable[[], Any]], None],
+                 **more: Any) -> None:
+        """An event for everybody; `more` are further keys of its frame."""
         for session in self.sessions.values():
-            self._note(session, kind, data)
+            self._note(session, kind, data, **more)
         call_soon(self.wake)
 
-    def _note(self, session: Session, kind: str, data: Json) -> None:
+    def _note(self, session: Session, kind: str, data: Json,
+              **more: Any) -> None:
         session.events.append({"op": 0, "t": kind, "d": data,
-                               "s": len(session.events) + 1})
+                               "s": len(session.events) + 1, **more})
 
     # -- on the server's loop
 
@@ -150,7 +153,8 @@ class Gateway:
             raise _Closing(4005, "Already authenticated")
         me = self._authorise(data)
         intents = data.get("intents")
-        if not isinstance(intents, int) or intents & ~_KNOWN_INTENTS:
+        if not isinstance(intents, int) \
+                or intents & ~self.behaviour.known_intents:
             raise _Closing(4013, "Invalid intent(s)")
         if intents & self.behaviour.refused_intents:
             raise _Closing(4014, "Disallowed intent(s)")
