@@ -1,8 +1,8 @@
 """[people.NAME] of config.toml: one person on several channels.
 
     [people.mina]
-    telegram = 123456789
-    whatsapp = ["4917012345678", "DE.13491208655302741918"]
+    chat = 123456789
+    phone = ["4917012345678", "DE.13491208655302741918"]
 
 Keys are channels, values an id or several, as the channel's allow-list holds
 them.

@@ -13,6 +13,7 @@ him.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+from claw.channels import REGISTRY
 from claw.core.channel import (
     STRANGER,
     ChannelMessage,
@@ -117,8 +118,9 @@ class People:
         """The memory session called by a bare id, where that can mean this
         person alone. People choose their ids on some platforms: one must
         not be another's id, a table's name, or read as a conversation."""
-        taken = tuple(name + sign for name in (*self._listed, "gateway")
-                      for sign in "_:")
+        taken = tuple(name + sign for name in (
+            *REGISTRY.names(), *self._listed, person.partition(":")[0],
+            "gateway") for sign in "_:")
         return [] if sender.startswith(taken) or sender in self._tables \
             or not self.find_bearers(sender) <= {person} else [sender]
 
