@@ -40,11 +40,12 @@ class Rekeyed(NamedTuple):
 
 def rekey(connection: sqlite3.Connection, lease: Lease, renames: Renames
           ) -> Rekeyed:
-    """Open questions, changes for session files, waiting messages, and
-    answers of which nothing is out."""
+    """Open questions, changes for session files, what is to be remembered,
+    waiting messages, and answers of which nothing is out."""
     check(connection, lease)
     approvals = _rekey_approvals(connection, renames)
-    history = _rekey_history(connection, renames)
+    history = (_rekey_history(connection, renames)
+               + _rekey_notes(connection, renames))
     waiting, running = _rekey_inbox(connection, renames)
     sends = _rekey_outbox(connection, renames)
     return Rekeyed(approvals + history + len(waiting) + sends,
@@ -75,6 +76,26 @@ def _rekey_history(connection: sqlite3.Connection, renames: Renames) -> int:
             changed += connection.execute(
                 "UPDATE history SET conversation = ? WHERE conversation = ?",
                 (pack(key), packed)).rowcount
+    return changed
+
+
+def _rekey_notes(connection: sqlite3.Connection, renames: Renames) -> int:
+    """What turns left for the memory stands under a conversation too."""
+    changed = 0
+    for seq, text in connection.execute(
+            "SELECT seq, data FROM journal WHERE kind = 'notes'").fetchall():
+        data = codec.decode(text, "notes")
+        key = renames.key(str(data.get("session")))
+        if key is None:
+            continue
+        sender = renames.sender(ChannelMessage(
+            "", str(data.get("sender")), "", "", renames.channel, 0))
+        connection.execute(
+            "UPDATE journal SET data = ? WHERE seq = ?",
+            (codec.encode({**data, "session": key,
+                           "sender": sender or data.get("sender")},
+                          "notes"), seq))
+        changed += 1
     return changed
 
 
