@@ -16,6 +16,7 @@ from claw.memory.sqlite.backend import SqliteMemory
 from claw.runtime.people.carry_over import CarryOver
 from claw.storage.names import PeopleFile
 from claw.wiring.channels.build import list_entries, read_settings
+from claw.wiring.checks.people import check_moves, check_people
 from claw.wiring.people import open_people
 from claw.wiring.sections import find_problems, validate
 from claw.wiring.workspace.place_names import people_path
@@ -265,3 +266,49 @@ def test_a_config_that_can_not_be_written_stops_nothing(mina, monkeypatch):
 
     assert mina.said("identity.unsaved")[0]["hint"].startswith("put 70")
     assert json.dumps("7") in mina.config()
+
+
+def test_the_doctor_names_people_whom_no_channel_reaches(write_settings):
+    tree = write_settings(BOTS + MINA + '[people.bob]\nslack = "U7"\n'
+                          "[people.carl]\n")
+    found = {check.id: check for check in check_people(tree)}
+
+    assert found["people.mina"].detail == (
+        "mina is telegram 7, discord 8, discord min")
+    assert (found["people.bob.slack"].status,
+            found["people.bob.slack"].hint) == (
+        "warn", "claw channel setup slack")
+    assert "in no channel" in found["people.carl"].detail
+
+
+def test_the_doctor_tells_of_an_id_that_changed(write_settings):
+    tree = write_settings(BOTS + MINA)
+    file = PeopleFile(people_path(tree.places))
+    file.move("telegram", "7", "70")
+    file.move("discord", "6", "60")
+    file.note_carried("discord", ["6"])
+
+    found = {check.id: check for check in check_moves(tree)}
+    assert "still names 7" in found["people.telegram.7"].detail
+    assert found["people.discord.6"].status == "ok"
+
+
+@pytest.mark.parametrize(("moves", "now"), [
+    ([("a", "b")], {"a": "b"}),
+    ([("a", "b"), ("a", "b")], {"a": "b"}),
+    ([("a", "b"), ("b", "c")], {"a": "c", "b": "c"}),
+    ([("a", "b"), ("b", "a")], {"b": "a"}),
+    ([("@a", "@b")], {"a": "b"}),
+    ([("a", "a")], {}),
+])
+def test_ids_are_followed_as_often_as_they_change(tmp_path, moves, now):
+    file = PeopleFile(tmp_path / "state" / "people.json")
+    file.bind("chat", "alice", "a")
+    for old, new in moves:
+        file.move("chat", old, new)
+
+    assert {one.name: one.id for one in file.list("chat")
+            if one.moved} == now
+    assert file.find("chat", "alice") == now.get("a", "a")
+    assert PeopleFile(tmp_path / "state" / "people.json").follow(
+        "chat", ["a", "x"]) == {now.get("a", "a"), "x"}

@@ -78,7 +78,8 @@ class CronTool(CheckedTool):
     async def add(self, spec: JobSpec) -> ToolResult:
         turn = current_turn.get()
         spec = self._check_command(replace(
-            spec, made_in=turn.session_id if turn else None, origin=join_origin(_list_labels()),
+            spec, made_in=turn.session_id if turn else None,
+            origin=join_origin(_list_labels()),
             policy=self._narrow(spec.policy)))
         return _answer_change(await use(self.jobs.add, spec))
 
