@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 from claw.channels import REGISTRY
 from claw.config.tree import SettingError, Tree
+from claw.core.errors import UsageError
 from claw.core.log import Log, silent
 from claw.core.registry import nearest
 from claw.runtime.people.identities import People
@@ -39,6 +40,24 @@ def list_people(tree: Tree, channel: str) -> list[str]:
     """The ids of all people on a channel."""
     return [one for table in read_people(tree).values()
             for one in table.get(channel, ())]
+
+
+def list_ids_of(tree: Tree, name: str) -> list[str]:
+    """The ids of a person on all channels; none where no table is of that
+    name. Raises UsageError for an id that is somebody else's elsewhere: what
+    is kept does not always say of which channel it is."""
+    if name not in read_people(tree):
+        return []
+    people = open_people(tree)
+    ids = [sender for _, sender in people.list_ids(name)]
+    for one in ids:
+        if others := people.find_bearers(one) - {name}:
+            raise UsageError(
+                f"{one} is {name}, and on another channel "
+                f"{', '.join(sorted(others))}",
+                hint="name keys: claw memory list --json")
+    return list(dict.fromkeys(form for one in ids
+                              for form in (one, f"@{one}")))
 
 
 def list_entries(tree: Tree) -> dict[str, list[str]]:

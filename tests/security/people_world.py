@@ -110,6 +110,8 @@ class PeopleWorld:
         self.turns, self.canaries, self.answered = {}, {}, set()
         self.open, self.waiting = {}, {}
         self.seen = self.posts = 0
+        self.answers_itself = True
+        self.free = ["*"]  # tools that ask nobody
         Platform.world = self
         self.model = FakeOpenAI([self._obey])
 
@@ -144,7 +146,7 @@ default_model = "m"
 max_tool_iterations = 12
 [autonomy]
 max_actions_per_hour = 1000000
-auto_approve = ["*"]
+auto_approve = {json.dumps(self.free)}
 [memory]
 min_relevance_score = 0.0
 consolidation_turns = 2
@@ -216,12 +218,12 @@ allowed_tools = ["memory_recall", "memory_store", "memory_forget"]
             if "prompt" in arguments:
                 arguments["prompt"] = f"#t{turn}# {arguments['prompt']}"
         self.speaker, self.account = who, account
-        self._post(channel, number, chat, text.replace("CANARY", secret)
+        self.post(channel, number, chat, text.replace("CANARY", secret)
                    + f" #t{turn}# CALLS {json.dumps(calls)}", group)
         await self.until(lambda: turn in self.answered)
         return secret
 
-    def _post(self, channel, number, chat, text, group=None):
+    def post(self, channel, number, chat, text, group=None):
         self.posts += 1
         self.waiting[channel].put_nowait(ChannelMessage(
             f"{channel}_{self.posts}", number, chat, text, channel, 1,
@@ -231,11 +233,11 @@ allowed_tools = ["memory_recall", "memory_store", "memory_forget"]
         """Who asked for a call says yes to it, on any of his platforms
         where a table names him."""
         asked = re.search(r"Answer: (yes \w+)", text)
-        if asked:
+        if asked and self.answers_itself:
             rows = self.accounts[self.speaker]
             channel, number = self.random.choice(rows) \
                 if self.speaker in self.tables else self.account
-            self._post(channel, number, number, asked[1])
+            self.post(channel, number, number, asked[1])
 
     # -- what is seen
 

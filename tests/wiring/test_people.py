@@ -312,3 +312,71 @@ def test_ids_are_followed_as_often_as_they_change(tmp_path, moves, now):
     assert file.find("chat", "alice") == now.get("a", "a")
     assert PeopleFile(tmp_path / "state" / "people.json").follow(
         "chat", ["a", "x"]) == {now.get("a", "a"), "x"}
+
+
+# -- questions
+
+
+class Asked:
+    """A call of mina's that needs her yes; asked on alpha."""
+
+    def __init__(self, mina):
+        self.world = mina.world
+        self.heard = mina.heard
+        self.world.answers_itself = False
+        self.world.free = []
+        self.world.write()
+
+    async def ask(self, account=("alpha", "7"), who="mina"):
+        """The turn that asks, and the id of the question."""
+        count = len(self.heard)
+        turn = asyncio.ensure_future(self.world.say(
+            who, account, "forget it", [
+                ["memory_purge", {"session_id": "nothing"}]], canary=False))
+        text = await self.world.until(lambda: next((
+            text for *_, text in self.heard[count:] if "Answer: " in text
+            or "I know" in text), None))
+        return turn, text.partition("Answer: yes ")[2].partition(" ")[0]
+
+    async def answer(self, channel, number, words):
+        """What is said to it."""
+        count = len(self.heard)
+        self.world.post(channel, number, number, words)
+        return await self.world.until(lambda: next((
+            text for where, _, text in self.heard[count:]
+            if where == channel), None))
+
+
+def test_a_question_is_answered_on_any_channel_of_its_person(mina):
+    asked = Asked(mina)
+
+    async def go():
+        async with mina.world.running():
+            turn, number = await asked.ask()
+            for stranger in (("beta", "7"), ("gamma", "mina"),
+                             ("alpha", "8")):
+                assert "not asked of you" in await asked.answer(
+                    *stranger, f"yes {number}")
+            assert "Allowed" in await asked.answer(
+                "gamma", "minamina", f"yes {number}")
+            await turn
+    asyncio.run(go())
+    assert "yes" in [one["decision"] for one in mina.said("approval")]
+
+
+def test_always_holds_on_every_channel_of_its_person(mina):
+    asked = Asked(mina)
+
+    async def go():
+        async with mina.world.running():
+            turn, number = await asked.ask()
+            await asked.answer("alpha", "7", f"always {number}")
+            await turn
+            turn, number = await asked.ask(("gamma", "minamina"))
+            assert number == ""
+            await turn
+            turn, number = await asked.ask(("gamma", "mina"), "eve as mina")
+            assert number
+            await asked.answer("gamma", "mina", f"no {number}")
+            await turn
+    asyncio.run(go())

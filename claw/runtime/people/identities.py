@@ -51,7 +51,7 @@ class People:
         """Who this is."""
         channel = registered_name(channel)
         return next((name for name in self._tables if _bare(sender)
-                     in self._list_ids(channel, self._tables[name])),
+                     in self._read(channel, self._tables[name])),
                     f"{channel}:{sender}")
 
     def is_same(self, channel: str, sender: str, other: str,
@@ -78,7 +78,7 @@ class People:
     def list_private(self, person: str) -> list[str]:
         """The memory sessions of what a person said in private, and of
         what was noted of him."""
-        ids = list(self._list_all(person))
+        ids = list(self.list_ids(person))
         whose = {f"{channel}:{_bare(sender)}" for channel, sender in ids}
         kept = self._chats.keys()
         known = [key for key in kept if
@@ -98,12 +98,13 @@ class People:
                 history_key(message),
                 f"{registered_name(message.channel)}:{message.sender}")
 
-    def _list_ids(self, channel: str, table: Mapping[str, Sequence[str]]
-                  ) -> list[str]:
+    def _read(self, channel: str, table: Mapping[str, Sequence[str]]
+              ) -> list[str]:
+        """The ids of a table's entries on a channel."""
         return [_bare(self._find_holder(channel, entry) or entry)
                 for entry in table.get(channel, ())]
 
-    def _list_all(self, person: str) -> Iterator[tuple[str, str]]:
+    def list_ids(self, person: str) -> Iterator[tuple[str, str]]:
         """Channel and id of all that a person is."""
         if person not in self._tables:
             channel, _, sender = person.partition(":")
@@ -111,7 +112,7 @@ class People:
             return
         table = self._tables[person]
         for channel in table:
-            for sender in self._list_ids(channel, table):
+            for sender in self._read(channel, table):
                 yield channel, sender
 
     def _list_notes(self, person: str, sender: str) -> list[str]:
@@ -130,7 +131,7 @@ class People:
         id."""
         return {self.find(channel, sender) for channel
                 in (self._listed if channels is None else channels)
-                if _bare(sender) in self._list_ids(channel, self._listed)}
+                if _bare(sender) in self._read(channel, self._listed)}
 
 
 def is_private(message: ChannelMessage) -> bool:
