@@ -20,7 +20,13 @@ from collections.abc import Callable, Hashable, Iterable
 import msgspec
 
 from claw.core.abilities import Finding
-from claw.core.channel import STRANGER, BindsNames, ChannelDeps, FirstComers
+from claw.core.channel import (
+    STRANGER,
+    BindsNames,
+    ChannelDeps,
+    FirstComers,
+    FollowsIds,
+)
 from claw.core.value import Value
 
 LOCK_TRIES = 5
@@ -90,7 +96,10 @@ class AllowList:
         if person is None:
             return True
         number = str(person.id)
-        if number.removeprefix("@") in self._names - {"*"} \
+        ids = self._names - {"*"}
+        if isinstance(self._bindings, FollowsIds):
+            ids = self._bindings.follow(ids)
+        if number.removeprefix("@") in ids \
                 or self.find_holder(person) == number:
             return False
         return all(self._bindings.find(name) != number

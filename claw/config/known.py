@@ -42,6 +42,7 @@ cost.prices.*: input output cached_input cache_write per_minute per_character
 security.sandbox: mode network
 security.resources: max_disk_mb max_files
 security.prompt_guard: action sensitivity
+people.*: *
 strangers: messages_per_hour tokens_per_day cost_per_day_cents
 strangers: all_messages_per_hour all_tokens_per_day all_cost_per_day_cents
 channels_config: debounce_ms

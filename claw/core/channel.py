@@ -6,7 +6,7 @@ A channel pushes what it receives into an inbox and tells its platform
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import (
     Any,
@@ -44,6 +44,9 @@ class ChannelMessage(Value):
     "quoted"): the turn is treated as one that has read such text.
     STRANGER among them says that the sender is none of the owners: no
     tool and no memory is there for such a turn.
+    `private` says whether nobody else reads the chat: only there is shown
+    what its person said in another private one. None: it is where its
+    address is the person's id.
     """
 
     id: str
@@ -58,6 +61,7 @@ class ChannelMessage(Value):
     kind: str = "message"
     labels: tuple[str, ...] = ()
     sender_name: str = ""
+    private: bool | None = None
 
 
 class Button(Value):
@@ -117,6 +121,14 @@ class BindsNames(Protocol):
     def bind(self, name: str, person: str) -> str:
         """The stable id that a name belongs to; nobody's yet becomes
         `person`'s."""
+
+
+@runtime_checkable
+class FollowsIds(Protocol):
+    """Knows which ids became others (ChannelDeps.carry_over)."""
+
+    def follow(self, ids: Iterable[str]) -> set[str]:
+        """These ids as they are now."""
 
 
 class FirstComers:

@@ -430,3 +430,16 @@ class RepairsMemory(Protocol):
     def repair(self) -> list[str]:
         """Repair what `check` finds ill, where that can be done, in one
         transaction; a sentence about each thing done."""
+
+
+def recall_all(memory: Memory, query: str, limit: int,
+               sessions: Sequence[str | None], since: str | None = None,
+               until: str | None = None) -> list[MemoryEntry]:
+    """The best of several sessions, the newest of a blank query."""
+    found = {entry.key: entry for session in dict.fromkeys(sessions)
+             for entry in memory.recall(query, limit, session, since, until)}
+    if len(sessions) == 1:
+        return list(found.values())
+    return sorted(found.values(), key=lambda entry: (
+        1.0 if entry.score is None else entry.score, entry.updated_at),
+        reverse=True)[:limit]

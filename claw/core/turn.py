@@ -31,7 +31,9 @@ class TurnContext(Record):
     was found or seen, or stands in what the person `asked`. `tools` are what
     tool_search found: offered from then on. `models` may change which one
     answers (model_switch). `channel` and `sender` say who wrote, where the
-    turn came through a channel. `message` names the
+    turn came through a channel, `person` who that is on all of them
+    (runtime's People), and `sessions` are memory sessions of the same person
+    that the turn may see besides its own. `message` names the
     message that is answered: place, conversation and id, such as
     "chat:-100123:4711". The calls of the turn may cost at most
     `max_cost_usd` together, and those of several turns what is in their
@@ -57,6 +59,8 @@ class TurnContext(Record):
     asked: str = ""
     channel: str | None = None
     sender: str | None = None
+    person: str | None = None
+    sessions: tuple[str, ...] = ()
     message: str | None = None
     max_cost_usd: float | None = None
     budget: "Budget | None" = None

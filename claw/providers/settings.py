@@ -22,6 +22,7 @@ class ProviderSettings(msgspec.Struct, frozen=True, kw_only=True):
     provider_timeout_secs: seconds for one answer; in a stream, the longest
         silence
     extra_headers: headers that go with every request
+    people: [people.NAME]: channels, and a person's id or ids there
     """
 
     api_key: str | None = None
@@ -32,6 +33,7 @@ class ProviderSettings(msgspec.Struct, frozen=True, kw_only=True):
     default_temperature: float = 0.7
     provider_timeout_secs: Annotated[float, msgspec.Meta(gt=0)] = 120
     extra_headers: dict[str, str] = {}
+    people: dict[str, dict[str, str | int | tuple[str | int, ...]]] = {}
 
 
 class NamedProviderSettings(msgspec.Struct, frozen=True, kw_only=True):

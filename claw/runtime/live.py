@@ -20,6 +20,7 @@ from claw.core.provider import Provider
 from claw.providers.settings import RouteSettings
 from claw.runtime.message.keys import registered_name
 from claw.runtime.message.voice import VoiceReplies
+from claw.runtime.people.identities import People
 from claw.runtime.settings import (
     ChannelOptions,
     ChannelsSettings,
@@ -69,7 +70,8 @@ class Live:
     `open_provider` gives another one by name and key (kept open until the
     service ends). `enrich` adds transcripts, media lines and link titles.
     `secrets` are taken out of everything that is sent; `voice` speaks
-    answers to voice messages; `policy` is what tools ask, where they do.
+    answers to voice messages; `policy` is what tools ask, where they do;
+    `people` tells who is who.
     """
 
     settings: ChannelsSettings
@@ -92,6 +94,7 @@ class Live:
     strangers: StrangersSettings = field(default_factory=StrangersSettings)
     policy: SecurityPolicy | None = None
     heartbeat: HeartbeatSettings = field(default_factory=HeartbeatSettings)
+    people: People = field(default_factory=People)
 
     def find(self, channel: str) -> LiveChannel | None:
         """The channel of a message, None where it is not configured."""

@@ -271,5 +271,7 @@ def _find_sender() -> str:
         return "owner"
     if turn.sender is None:
         return turn.origin
+    if turn.person is not None:
+        return turn.person
     channel = (turn.channel or "").partition(":")[0]  # whatever the room
     return f"{channel}:{turn.sender}"

@@ -1,12 +1,15 @@
 """Whose the names of allow-lists are: <workspace>/state/people.json.
 
     {"chat": {"alice": {"id": "1001", "since": "2026-11-22T20:00:00Z",
-                        "carried": true, "refused": "1002"}}}
+                        "carried": true, "refused": "1002"},
+              "4911": {"id": "4922", "since": "...", "carried": true,
+                       "moved": true, "settled": true}}}
 
 A name is its first holder's for good. `carried` says that what was kept
 under the name stands under the id now, `refused` who came with the name
-later. Read anew whenever it changed: a standby that takes over knows what
-the process before it wrote.
+later. `moved`: the name is an id that became this one, as the platform
+said, and `settled` that config.toml names it no more. Read anew whenever it
+changed: a standby that takes over knows what the process before it wrote.
 """
 
 import json
@@ -35,6 +38,8 @@ class Binding(NamedTuple):
     since: str
     carried: bool
     refused: str | None
+    moved: bool = False
+    settled: bool = False
 
 
 class PeopleFile:
@@ -59,7 +64,8 @@ class PeopleFile:
         """The names that somebody has, in alphabetical order."""
         self._refresh()
         return [Binding(name, str(row["id"]), str(row.get("since", "")),
-                        row.get("carried") is True, row.get("refused"))
+                        row.get("carried") is True, row.get("refused"),
+                        row.get("moved") is True, row.get("settled") is True)
                 for name, row in sorted(self._people.get(channel, {}).items())]
 
     def is_new(self, channel: str) -> bool:
@@ -85,6 +91,46 @@ class PeopleFile:
             names[name]["refused"] = person
             self._save()
         return held or person
+
+    def move(self, channel: str, old: str, new: str) -> bool:
+        """An id became another one: all that was the old one's is the new
+        one's. False where that is known already, or can't be written."""
+        old, new = old.removeprefix("@"), new.removeprefix("@")
+        if old == new or self.find(channel, old) == new or self._broken:
+            return False
+        names = self._people.setdefault(channel, {})
+        for row in names.values():
+            if row["id"].removeprefix("@") == old:
+                row["id"] = new
+        names.pop(new, None)  # somebody came back to an id of before
+        names[old] = {"id": new, "since": rfc3339(self._now()),
+                      "carried": False, "moved": True}
+        return self._save()
+
+    def follow(self, channel: str, ids: Iterable[str]) -> set[str]:
+        """These ids as they are now."""
+        self._refresh()
+        names = self._people.get(channel, {})
+        return {str(names[one]["id"]) if names.get(one, {}).get("moved")
+                else one for one in ids}
+
+    def note_settled(self, channel: str, old: str) -> None:
+        """config.toml names this id no more."""
+        self._refresh()
+        self._people[channel][old]["settled"] = True
+        self._save()
+
+    def release(self, channel: str, listed: Iterable[str]) -> set[str]:
+        """Ids that somebody left, and that the owner names anew: they are
+        whose the platform says."""
+        self._refresh()
+        names = self._people.get(channel, {})
+        freed = {one for one in listed if names.get(one, {}).get("settled")}
+        for one in freed:
+            names.pop(one, None)
+        if freed:
+            self._save()
+        return freed
 
     def note_carried(self, channel: str, names: Iterable[str]) -> None:
         """What was kept under these names stands under their ids now."""
@@ -132,13 +178,16 @@ class PeopleFile:
         with open(file, "rb") as opened:
             return opened.read(_MOST_BYTES)
 
-    def _save(self) -> None:
+    def _save(self) -> bool:
+        """Whether it stands on the disk."""
         try:
             self._write(json.dumps(self._people, indent=1).encode())
         except OSError as error:
             self._log("people.error", hint="check the disk: the name is "
                       "anybody's again after a restart",
                       error=f"{self._path}: {error.strerror}")
+            return False
+        return True
 
     def _write(self, data: bytes) -> None:
         make_private(self._path.parent)
@@ -176,6 +225,10 @@ class ChannelNames:
 
     def bind(self, name: str, person: str) -> str:
         return self._people.bind(self._channel, name, person)
+
+    def follow(self, ids: Iterable[str]) -> set[str]:
+        """core.channel.FollowsIds."""
+        return self._people.follow(self._channel, ids)
 
 
 def _parse(data: bytes) -> dict[str, dict[str, dict[str, Any]]]:

@@ -19,6 +19,7 @@ from claw.core.memory import (
     Memory,
     MemoryEntry,
     Source,
+    recall_all,
     store_with,
 )
 from claw.core.tool import (
@@ -62,10 +63,14 @@ class _MemoryTool(CheckedTool):
         return Source(turn.sender, turn.message, join_origin(
             turn.labels)) if turn else NO_SOURCE
 
+    def _sessions(self) -> list[str | None]:
+        """The sessions that the turn may see, its own first; [None]: all."""
+        turn = current_turn.get()
+        return [self._session(), *(turn.sessions if turn else ())]
+
     def _is_anothers(self, entry: MemoryEntry | None) -> bool:
-        session = self._session()
-        return (entry is not None and session is not None
-                and entry.session_id not in (None, session))
+        return (entry is not None and self._session() is not None
+                and entry.session_id not in (None, *self._sessions()))
 
 
 class MemoryStore(_MemoryTool):
@@ -89,11 +94,16 @@ class MemoryStore(_MemoryTool):
 
     def _store(self, args: Arguments) -> None:
         """Keys are one namespace: another session's memory under this one
-        must not be lost to it."""
-        if self._is_anothers(self._memory.get(args["key"])):
+        must not be lost to it. What the person stored in another chat stays
+        that chat's."""
+        known = self._memory.get(args["key"])
+        if self._is_anothers(known):
             raise UsageError("this key is taken; choose another one")
+        session = self._session()
+        if known is not None and known.session_id in self._sessions():
+            session = known.session_id or session
         store_with(self._memory, args["key"], args["content"],
-                   args["category"], self._session(), self._source())
+                   args["category"], session, self._source())
 
 
 class MemoryRecall(_MemoryTool):
@@ -118,8 +128,8 @@ class MemoryRecall(_MemoryTool):
         if not query and since is None and until is None:
             raise UsageError("Provide 'query', 'since' or 'until'")
         found = await asyncio.to_thread(
-            self._memory.recall, query, args["limit"], self._session(),
-            since, until)
+            recall_all, self._memory, query, args["limit"],
+            self._sessions(), since, until)
         if not found:
             return ToolResult(output="No memories found.")
         turn = current_turn.get()

@@ -26,6 +26,7 @@ from claw.wiring.channels.names import (
     is_foreign,
     list_configured,
 )
+from claw.wiring.people import find_wrong_people
 
 # table -> the struct that reads it; "" is the top level, "*" any name. A
 # channel's struct is the `Settings` of its class: None.
@@ -187,6 +188,7 @@ def find_problems(tree: Tree, near: Path | None = None
              for error in tree.problems(path, struct)]
     if unknown := find_unknown_policy(tree):
         found.append(unknown)
+    found += find_wrong_people(tree)
     told = {error.path for error in found}
     head = near[0] if near else None
     backends = _find_backends(tree) if head in (

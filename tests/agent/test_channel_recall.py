@@ -42,7 +42,7 @@ def recalled(memory, text=TEXT, *, group=False, min_score=0.4, sender="ann",
              key="tg_1_ann"):
     events = []
     found = asyncio.run(recall_for_channel(
-        memory, text, sender=sender, history_key=key, is_group=group,
+        memory, text, scopes=(sender, key), is_group=group,
         min_score=min_score, on_event=events.append))
     return found, [e.text for e in events if isinstance(e, Notice)]
 

@@ -344,6 +344,23 @@ def test_what_the_log_alone_has_of_somebody_is_forgotten(claw, home):
     assert claw("memory", "get", "mine").code == 0
 
 
+def test_a_name_of_people_stands_for_all_ids(listen, claw, platform):
+    end = listen()
+    platform.post("I keep three bees in the garden behind the house.")
+    platform.wait_until(lambda: len(platform.answers()) == 1)
+    assert end() == 0
+    claw("config", "set", "people.mina.telegram", "1001")
+    claw("config", "set", "people.mina.webhook", "m")
+    claw("config", "set", "people.bob.webhook", "b")
+
+    assert claw("memory", "forget", "--who", "bob", "--yes").code == 1
+    assert claw("memory", "forget", "--who", "mina", "--yes").code == 0
+    assert claw("memory", "recall", "bees").code == 1
+    claw("config", "set", "people.bob.webhook", "1001")
+    both = claw("memory", "forget", "--who", "mina", "--yes")
+    assert (both.code, "1001 is mina" in both.err) == (2, True)
+
+
 def test_what_somebody_said_comes_back_without_proof(
         listen, claw, platform):
     end = listen()

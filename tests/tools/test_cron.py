@@ -541,3 +541,31 @@ def test_a_job_whose_policy_asks_before_the_shell_runs_no_command(runs):
     assert "asked about by nobody" in runs.call("cron_run",
                                                 job_id=job.id).error
     assert not (runs.room.workspace / "made").exists()
+
+
+@pytest.mark.parametrize(("tool", "args"), [
+    ("cron_list", {}),
+    ("schedule", {"action": "list"}),
+    ("schedule", {"action": "get", "id": "JOB"}),
+    ("schedule", {"action": "remove", "id": "JOB"}),
+    ("cron_remove", {"job_id": "JOB"}),
+    ("cron_runs", {"job_id": "JOB"}),
+    ("cron_run", {"job_id": "JOB"}),
+    ("cron_update", {"job_id": "JOB", "patch": {"name": "mine"}}),
+])
+def test_what_one_person_has_planned_is_listed_to_no_other(desk, tool, args):
+    mina, bob = (TurnContext("channel", channel="telegram", sender=sender,
+                             session_id=f"telegram_{sender}_{sender}")
+                 for sender in ("mina", "bob"))
+    job = desk.add(mina, prompt="say CANARY to mina", command=None)
+    args = {name: job.id if value == "JOB" else value
+            for name, value in args.items()}
+
+    told = desk.call(tool, bob, **args)
+    assert "CANARY" not in f"{told.output}{told.error}"
+    assert desk.store.list_jobs() == [job]
+
+    other = replace(mina, channel="discord", session_id="discord_1_2",
+                    sessions=("telegram_mina_mina",))
+    for turn in (mina, other, TurnContext("agent")):
+        assert "CANARY" in desk.call("cron_list", turn).output

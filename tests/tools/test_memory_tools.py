@@ -82,6 +82,26 @@ def test_no_session_can_overwrite_the_memory_of_another(room, memory):
         "ana's milk", "ana")
 
 
+def test_the_same_person_has_one_memory_in_all_private_chats(room, memory):
+    deps = room.deps(memory)
+    phone = TurnContext(origin="channel", session_id="phone",
+                        sessions=("desk",))
+    desk = TurnContext(origin="channel", session_id="desk",
+                       sessions=("phone",))
+    room.call(MemoryStore(deps), phone, key="k", content="ana's tea")
+
+    assert "ana's tea" in room.call(
+        MemoryRecall(deps), desk, query="tea").output
+    room.call(MemoryStore(deps), desk, key="k", content="ana's milk")
+    # It stays where it was, for whoever is only there again one day.
+    assert memory.get("k").session_id == "phone"
+    room.call(MemoryStore(deps), desk, key="own", content="ana's bread")
+    newest = room.call(MemoryRecall(deps), phone, limit=1,
+                       since="2020-01-01T00:00:00Z").output
+    assert "ana's bread" in newest
+    assert "Forgot" in room.call(MemoryForget(deps), desk, key="k").output
+
+
 def test_a_memory_keeps_who_said_it(room, memory):
     deps = room.deps(memory)
     ana = TurnContext(origin="channel", session_id="s", channel="telegram",

@@ -1,9 +1,9 @@
 """Memory around a turn: what is brought in before, and kept after.
 
-A turn of the owner asks one session. A turn of a channel asks two scopes at
-once: the sender's, and the conversation's (its history key), under which
-messages are kept. `on_thread` is the one place where the agent calls a
-memory.
+A turn of the owner asks one session. A turn of a channel asks several at
+once: the conversation's (its history key), under which messages are kept,
+and those of the same person. `on_thread` is the one place where the agent
+calls a memory.
 """
 
 import asyncio
@@ -33,6 +33,7 @@ from claw.core.memory import (
     Memory,
     MemoryEntry,
     Source,
+    recall_all,
     store_with,
 )
 from claw.core.provider import Passage
@@ -93,25 +94,28 @@ def is_empty(query: str) -> bool:
 
 
 async def recall(memory: Memory, message: str, session_id: str | None, *,
+                 others: Iterable[str] = (),
                  min_score: float = MIN_RELEVANCE,
                  limit: int = LIMIT) -> Recalled:
     """What the memory knows about a message; nothing about one that says
-    nothing."""
+    nothing. `others` are further sessions of the same person."""
     if is_empty(message):
         return Recalled()
     found = await on_thread(
-        lambda: memory.recall(message, limit, session_id))
+        lambda: recall_all(memory, message, limit, (session_id, *others)))
     return render_block(drop_repeats(keep_relevant(found, min_score)))
 
 
 async def recall_for_channel(
-        memory: Memory, text: str, *, sender: str, history_key: str,
+        memory: Memory, text: str, *, scopes: Iterable[str],
         is_group: bool, min_score: float, on_event: OnEvent = ignore
         ) -> Recalled:
-    """What the memory knows about a message, at most 4 entries.
+    """What the memory knows about a message in these sessions, at most 4
+    entries.
 
-    Best first; in a group the two scopes take turns, so that the person's
-    memories do not crowd out the group's. What says nothing that is not
+    Best first; in a group the scopes take turns, so that the person's
+    memories do not crowd out the group's, and what he said to a program
+    (a key of the gateway) is left out. What says nothing that is not
     said by one before it is left out. An error counts as nothing found
     and is said as a Notice.
     """
@@ -130,15 +134,15 @@ async def recall_for_channel(
         # all: it tells nothing.
         return [entry for entry in keep_relevant(found, min_score)
                 if len(entry.content) <= BLOCK_CHARS
+                and not (is_group and is_from_program(entry))
                 and not (entry.category == CONVERSATION
                          and entry.content.strip() in text)]
-    scopes = await asyncio.gather(
-        *map(search, dict.fromkeys((sender, history_key))))
+    answers = await asyncio.gather(*map(search, dict.fromkeys(scopes)))
     if is_group:
         found = [entry for entry in chain.from_iterable(
-            zip_longest(*scopes)) if entry is not None]
+            zip_longest(*answers)) if entry is not None]
     else:  # without a score as the memory gave them, in front
-        found = sorted(chain.from_iterable(scopes), key=lambda entry: -(
+        found = sorted(chain.from_iterable(answers), key=lambda entry: -(
             1.0 if entry.score is None else entry.score))
     keys: set[str] = set()
     contents: set[str] = set()
@@ -149,6 +153,12 @@ async def recall_for_channel(
         keys.add(entry.key)
         contents.add(entry.content)
     return render_block(drop_repeats(fresh)[:CHANNEL_ENTRIES])
+
+
+def is_from_program(entry: MemoryEntry) -> bool:
+    """Whether a key of the gateway stored it: as private as a chat with
+    nobody else."""
+    return (entry.source or "").startswith("gateway:")
 
 
 def keep_relevant(entries: Iterable[MemoryEntry],

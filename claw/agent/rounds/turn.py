@@ -230,6 +230,7 @@ class Turn:
         try:
             self._recalled = await recall.recall(
                 memory, self._question, self._context.session_id,
+                others=self._context.sessions,
                 min_score=self._agent.min_relevance)
             self._recalled = recall.guard_recalled(
                 self._recalled, self._agent.guard, self._on_event)

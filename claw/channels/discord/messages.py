@@ -108,7 +108,8 @@ def compose(message: Message, text: str, lines: Sequence[str],
         thread_ts=thread, interruption_scope_id=thread,
         attachments=tuple(attachments),
         labels=_labels(message, described=not own),
-        sender_name=message.author.username)
+        sender_name=message.author.username,
+        private=message.guild_id is None)
 
 
 def message_id(message: Message) -> str:

@@ -151,7 +151,8 @@ class Intake:
             content=f"{'[Edited] ' if edited else ''}{quote}{said}",
             channel="matrix", timestamp=event.timestamp, thread_ts=thread,
             interruption_scope_id=thread, attachments=(*quoted, *files),
-            labels=(*labels, *self.door.labels(author)), sender_name=name)
+            labels=(*labels, *self.door.labels(author)), sender_name=name,
+            private=origin.is_private)
 
     # -- what it stands on
 

@@ -156,4 +156,4 @@ def compose(post: Post, text: str, channel_type: str, sender_name: str, *,
         attachments=tuple(attachments), sender_name=sender_name,
         labels=(*(("forwarded",) if forwarded else ()),
                 *((ATTACHMENT,) if any(r.kind != "voice" for r in refs)
-                  else ())))
+                  else ())), private=channel_type == DIRECT)

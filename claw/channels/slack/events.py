@@ -181,7 +181,8 @@ def compose(incoming: Incoming, text: str, names: Mapping[str, str],
         timestamp=order(incoming.edited_ts or incoming.ts)[0],
         thread_ts=inside or (incoming.ts if thread_replies else None),
         interruption_scope_id=inside, attachments=tuple(attachments),
-        labels=_labels(incoming), sender_name=names.get(incoming.user, ""))
+        labels=_labels(incoming), sender_name=names.get(incoming.user, ""),
+        private=incoming.channel.startswith("D"))
 
 
 def message_id(incoming: Incoming) -> str:

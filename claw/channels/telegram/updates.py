@@ -154,7 +154,8 @@ def compose(incoming: Sequence[Incoming], text: str,
         interruption_scope_id=thread, attachments=tuple(
             attachments if quoted is None else (quoted, *attachments)),
         labels=_labels(incoming, described=not own),
-        sender_name=message.user.username if message.user else "")
+        sender_name=message.user.username if message.user else "",
+        private=message.chat.type == "private")
 
 
 def _labels(incoming: Sequence[Incoming], *, described: bool

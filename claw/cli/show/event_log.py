@@ -44,9 +44,17 @@ _PLAIN = {
     "config.rejected": "config.toml not taken over, the settings from before "
                        "stay in force: {error}",
     "config.warning": "{text}",
-    "people.carried": "{channel}: what was kept under usernames stands under "
-                      "the ids of their people now: {sessions} "
-                      "conversations, {memories} memories",
+    "people.carried": "{channel}: what was kept under names and ids of "
+                      "before stands under the ids that their people have "
+                      "now: {sessions} conversations, {memories} memories",
+    "identity.changed": "{channel}: {old} is {new} now, the platform says; "
+                        "what was kept of {person} follows",
+    "identity.refused": "{channel}: {old} is {new} now, the platform says, "
+                        "but that is {person}; nothing was changed",
+    "identity.unsaved": "{channel}: {old} is {new} now; config.toml could "
+                        "not be changed: {error}",
+    "identity.released": "{channel}: {id} is named anew, and is whoever has "
+                         "it now",
     "name.rejected": "{channel}: {username} is {holder}; {id} has the name "
                      "now and is not let in by it",
     "sandbox.warning": "{text}",

@@ -27,9 +27,13 @@ LOG = "state/log.db"
 _PEOPLE = "state/people.json"
 
 
-def find_ids(workspace: Path, name: str) -> list[str]:
-    """The ids of who is called so; the name itself is one of them. Raises
-    UsageError where several people are, StorageError."""
+def find_ids(workspace: Path, name: str, known: Collection[str] = ()
+             ) -> list[str]:
+    """The ids of who is called so; the name itself is one of them. `known`
+    are those that the settings give to the name: then nobody else is meant.
+    Raises UsageError where several people are, StorageError."""
+    if known:
+        return list(dict.fromkeys([name, *known]))
     plain = name.removeprefix("@")
     bound = [(called, str(row["id"]))
              for people in _read_people(workspace).values()

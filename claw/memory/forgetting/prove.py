@@ -104,10 +104,12 @@ class Plan(Value):
 
 
 def make_order(open_memory: Open, workspace: Path, home: Path,
-               keys: Collection[str], who: str | None) -> Order:
-    """What is to be forgotten: these keys, and all that a person said; with
-    what an earlier run left undone. Raises UsageError, StorageError."""
-    ids = [] if who is None else people.find_ids(workspace, who)
+               keys: Collection[str], who: str | None,
+               own: Collection[str] = ()) -> Order:
+    """What is to be forgotten: these keys, and all that a person said, with
+    his `own` ids where they are known; and what an earlier run left undone.
+    Raises UsageError, StorageError."""
+    ids = [] if who is None else people.find_ids(workspace, who, own)
     said = people.read_texts(workspace, ids)
     with open_memory() as memory:
         wanted = dict.fromkeys([*keys, *_list_said(memory, ids)])

@@ -4,7 +4,7 @@ Pure. Source: the seeds' history, memory and interruption keys.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from claw.channels import answers
@@ -30,16 +30,6 @@ def _place(name: str) -> str:
     """A chat or thread as a piece of a key: without the sign between the
     pieces, or c in a_b would be b_c in a, and read what b_c wrote."""
     return name.replace("%", "%25").replace("_", "%5F")
-
-
-def person_scope(message: ChannelMessage,
-                 channels: Iterable[str]) -> str:
-    """The memory session named after the sender; the conversation's own
-    where that name could be another conversation's key. People choose
-    their names: "chat_1001_alice" must not read what alice wrote."""
-    taken = tuple(name + sign for name in channels for sign in "_:")
-    return (history_key(message) if message.sender.startswith(taken)
-            else message.sender)
 
 
 def memory_key(message: ChannelMessage) -> str:
@@ -84,6 +74,18 @@ def find_person(chat: str, name: str, holders: Mapping[str, str], *,
     return holders.get(name)
 
 
+def move_key(key: str, channel: str, old: str, new: str) -> str | None:
+    """The key of a conversation whose person has another id now, with the
+    address of a private chat that is its person's; None for any other."""
+    found = re.fullmatch(
+        rf"({re.escape(channel)}(?::[^_]*)?_)([^_]+)((?:_[^_]+)?_)"
+        rf"{re.escape(old)}", key)
+    if found is None:
+        return None
+    place = _place(new) if found[2] == _place(old) else found[2]
+    return f"{found[1]}{place}{found[3]}{new}"
+
+
 def registered_name(channel: str) -> str:
     """The registered name: "chat" of "chat:room"."""
     return channel.partition(":")[0]
@@ -113,12 +115,6 @@ def order_key(message: ChannelMessage, *, is_alone: bool = False) -> str:
     """The key that orders it in the queue; a control message is alone."""
     return (f"{CONTROL}{message.channel}:{message.id}"
             if is_alone or is_control(message) else history_key(message))
-
-
-def is_group(message: ChannelMessage) -> bool:
-    """A chat of many, by the address's form."""
-    return "@g.us" in message.reply_target \
-        or "group:" in message.reply_target
 
 
 def merge_messages(messages: list[ChannelMessage],

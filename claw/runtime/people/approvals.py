@@ -2,8 +2,9 @@
 
 The question is an outbox row with buttons; the answer is a button press, or
 typed (`yes ID`, `/approve ID`: channels/answers.py), taken only from the
-person whose message started the turn. A turn that is repeated after a kill
-meets its own question again, open or answered, and asks nothing twice.
+person whose message started the turn, on any of his channels. A turn that is
+repeated after a kill meets its own question again, open or answered, and
+asks nothing twice.
 """
 
 import asyncio
@@ -33,9 +34,9 @@ from claw.core.value import replace
 from claw.runtime.message.keys import (
     command_word,
     history_key,
-    registered_name,
 )
 from claw.runtime.people import questions
+from claw.runtime.people.identities import People
 from claw.runtime.turn.budget import Budget
 from claw.runtime.turn.reactions import Reactions
 from claw.security.approval import name_content
@@ -68,7 +69,8 @@ class ChannelApprover:
                  wake_sender: Callable[[str], None], *,
                  valid_s: float = VALID_S,
                  now: Callable[[], float] = time.time,
-                 redact: Callable[[str], str] = str) -> None:
+                 redact: Callable[[str], str] = str,
+                 people: Callable[[], People] = People) -> None:
         self._queue = queue
         self._lease = lease
         self._log = log
@@ -76,6 +78,7 @@ class ChannelApprover:
         self._valid_s = valid_s
         self._now = now
         self._redact = redact
+        self._people = people
         self._asking: dict[str, Asking] = {}
         self._open: dict[str, asyncio.Future[str]] = {}
         self._asked_in: dict[str, str] = {}  # open id -> history key
@@ -191,13 +194,14 @@ class ChannelApprover:
         if answer is not None and questions.is_empty(decision):
             return questions.NO_WORDS
         asked = await self._queue.approval(approval_id)
-        # A name says nothing on another platform; the words of others
-        # (written by an inline bot, forwarded) are nobody's answer.
-        if asked is None or message.labels or registered_name(
-                asked.channel) != registered_name(message.channel):
+        # A name says nothing on another platform, but for the people of
+        # [people]; the words of others (written by an inline bot, forwarded)
+        # are nobody's answer.
+        if asked is None or message.labels or not self._people().is_same(
+                asked.channel, asked.sender, message.channel, message.sender):
             return NOT_OPEN
         approval = await self._queue.decide(
-            approval_id, decision, message.sender, self._now())
+            approval_id, decision, asked.sender, self._now())
         if approval is None:
             return NOT_OPEN
         self.settled.set()

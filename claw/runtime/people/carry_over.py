@@ -1,4 +1,5 @@
-"""What was kept under usernames, brought under stable ids, once.
+"""What was kept under usernames and ids of before, brought under the ids
+that people have now.
 
 Until people were their ids the name stood in conversation keys, session
 files, memories, waiting messages and open questions. At the first start the
@@ -7,20 +8,28 @@ a chat proves to be one person's becomes his in the allow-list too. The rest
 follows when its holder is known: the first who came with a name that the
 allow-list (or a pairing) holds. What only carries a name, and of whom that
 is not known, stays where it is.
+
+Where a platform says that an id became another one (ChannelDeps.carry_over),
+that is written down first; the rest comes before the next message. A kill
+in between leaves it to be done again, and each step is the same when it is.
 """
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from typing import Any
 
-from claw.core.channel import Channel, ChannelMessage
+from claw.core.channel import Channel, ChannelMessage, KeepsMarks
 from claw.core.errors import ClawError, describe
 from claw.core.log import Log
 from claw.core.memory import Memory, MemoryEntry, RestoresMemories
 from claw.core.value import replace
-from claw.runtime.message.keys import find_person, read_named_key
+from claw.runtime.message.keys import (
+    find_person,
+    move_key,
+    read_named_key,
+)
 from claw.runtime.turn.histories import Histories
 from claw.storage.names import PeopleFile
 from claw.storage.queue.model import Lease
@@ -41,7 +50,11 @@ class CarryOver:
                  people: PeopleFile, log: Log, *,
                  channels: Callable[[], Iterable[Channel]],
                  listed: Callable[[str], Iterable[str]],
-                 open_memory: OpenMemory) -> None:
+                 open_memory: OpenMemory, chats: KeepsMarks,
+                 is_free: Callable[[str], bool],
+                 relist: Callable[[str, str, str], bool]) -> None:
+        """`is_free` says of an id that no list names it; `relist` puts one
+        in another's place in config.toml, and whether it is there."""
         self._queue = queue
         self._lease = lease
         self._histories = histories
@@ -51,21 +64,26 @@ class CarryOver:
         self._channels = channels
         self._listed = listed
         self._open_memory = open_memory
+        self._chats = chats
+        self._is_free = is_free
+        self._relist = relist
         self._working = asyncio.Lock()
 
     async def __call__(self) -> list[str]:
         """Conversations that wait under another key now."""
         moved: list[str] = []
         for channel in self._channels():
-            if channel.capabilities.identity_change and self._is_due(channel):
+            if self._is_due(channel):
                 async with self._working:
                     if self._is_due(channel):
                         moved += await self._carry(channel)
         return moved
 
     def _is_due(self, channel: Channel) -> bool:
-        return self._people.is_new(channel.name) or any(
-            not one.carried for one in self._people.list(channel.name))
+        named = channel.capabilities.identity_change
+        return (named and self._people.is_new(channel.name)) or any(
+            not one.carried and (named or one.moved)
+            for one in self._people.list(channel.name))
 
     async def _carry(self, channel: Channel) -> list[str]:
         name = channel.name
@@ -73,19 +91,27 @@ class CarryOver:
             if self._people.is_new(name) \
                     and channel.capabilities.private_chat_is_person:
                 await asyncio.to_thread(self._find_holders, name)
-            holders = {one.name: one.id for one in self._people.list(name)}
+            known = self._people.list(name)
+            holders = {one.name: one.id for one in known if not one.moved}
+            moves = {one.name: one.id for one in known if one.moved
+                     and not one.carried}
             renames = build_renames(
-                name, holders, channel.capabilities.private_chat_is_person)
+                name, holders, channel.capabilities.private_chat_is_person,
+                moves)
             async with self._histories.at_rest():
                 rows = await self._queue.rekey(self._lease(), renames)
                 sessions = await asyncio.to_thread(self._carry_sessions,
                                                    renames)
-            memories = await asyncio.to_thread(self._carry_memories, renames)
+            memories = await asyncio.to_thread(self._carry_memories, renames,
+                                               moves)
+            self._carry_chats(renames)
+            for old, new in moves.items():
+                await asyncio.to_thread(self._settle, name, old, new)
         except ClawError as error:  # the next message tries again
             self._log("people.error", error=describe(error), hint=error.hint)
             return []
         if not rows.running:  # else the next start looks again
-            self._people.note_carried(name, holders)
+            self._people.note_carried(name, [*holders, *moves])
         if rows.rows or sessions or memories:
             self._log("people.carried", channel=name, sessions=sessions,
                       memories=memories, rows=rows.rows)
@@ -119,13 +145,35 @@ class CarryOver:
             changed += 1
         return changed
 
-    def _carry_memories(self, renames: Renames) -> int:
+    def _settle(self, channel: str, old: str, new: str) -> None:
+        """Name the new id in config.toml. Until it does, the old entry
+        stands for the new id (PeopleFile.follow)."""
+        if self._relist(channel, old, new):
+            self._people.note_settled(channel, old)
+
+    def _carry_chats(self, renames: Renames) -> None:
+        """Which conversations are private, and whose."""
+        for key in self._chats.keys():  # noqa: SIM118
+            whose = (self._chats.get(key) or "").partition(":")[2]
+            new, sender = renames.key(key), renames.sender(ChannelMessage(
+                "", whose, "", "", renames.channel, 0))
+            if new is not None and sender is not None:
+                self._chats.set(new, f"{renames.channel}:{sender}")
+                self._chats.set(key, None)
+
+    def _carry_memories(self, renames: Renames, moves: Mapping[str, str]
+                        ) -> int:
+        """Those of conversations; and what was noted under an id itself,
+        where that is nobody's now."""
+        notes = {old: new for old, new in moves.items()
+                 if self._is_free(old)}
         with self._open_memory(True) as memory:
             entries: Iterable[MemoryEntry] = (
                 memory.entries() if isinstance(memory, RestoresMemories)
                 else ())
             changed = [new for entry in entries
-                       if (new := rename_entry(entry, renames)) != entry]
+                       if (new := rename_entry(entry, renames, notes))
+                       != entry]
         if not changed:
             return 0
         with self._open_memory(False) as memory:
@@ -133,10 +181,18 @@ class CarryOver:
             return memory.restore(changed, overwrite=True)
 
 
-def build_renames(channel: str, holders: dict[str, str],
-                  chat_is_person: bool) -> Renames:
-    """The new names of what belongs to a channel."""
+def build_renames(channel: str, holders: Mapping[str, str],
+                  chat_is_person: bool, moves: Mapping[str, str] | None = None
+                  ) -> Renames:
+    """The new names of what belongs to a channel: `holders` of usernames,
+    and `moves` from an id to another."""
+    ids = {f"{sign}{old}": f"{sign}{new}" for old, new
+           in (moves or {}).items() for sign in ("", "@")}
+
     def rename_key(key: str) -> str | None:
+        for old, new in ids.items():
+            if (moved := move_key(key, channel, old, new)) is not None:
+                return moved
         found = read_named_key(key, channel)
         person = found and find_person(found.chat, found.name, holders,
                                        chat_is_person=chat_is_person)
@@ -144,10 +200,12 @@ def build_renames(channel: str, holders: dict[str, str],
 
     def find_sender(message: ChannelMessage) -> str | None:
         name = message.sender
+        if name in ids:
+            return ids[name]
         return (find_person(message.reply_target, name, holders,
                             chat_is_person=chat_is_person)
                 if name[:1].isalpha() and name.isidentifier() else None)
-    return Renames(channel, rename_key, find_sender)
+    return Renames(channel, rename_key, find_sender, ids.get)
 
 
 def merge_records(old: list[dict[str, Any]], new: list[dict[str, Any]]
@@ -161,10 +219,12 @@ def merge_records(old: list[dict[str, Any]], new: list[dict[str, Any]]
                   key=lambda record: str(record.get("at", "")))
 
 
-def rename_entry(entry: MemoryEntry, renames: Renames) -> MemoryEntry:
+def rename_entry(entry: MemoryEntry, renames: Renames,
+                 notes: Mapping[str, str]) -> MemoryEntry:
     """A memory with its session and its sender by id. A sender without a
     source of this channel may be anybody."""
-    session = (renames.key(entry.session_id or "") or entry.session_id)
+    session = renames.key(entry.session_id or "") or notes.get(
+        entry.session_id or "", entry.session_id)
     sender = entry.sender
     channel, _, place = (entry.source or "").partition(":")
     if sender and channel == renames.channel:

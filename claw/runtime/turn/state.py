@@ -7,9 +7,11 @@ from claw.agent.history import INTERRUPTED
 from claw.channels.markers import without_fetches
 from claw.core.channel import STRANGER, Channel, ChannelMessage, SendMessage
 from claw.core.provider import Chat, ConversationMessage
+from claw.core.value import replace
 from claw.runtime.live import Live, LiveChannel
 from claw.runtime.message.keys import history_key, merge_messages
 from claw.runtime.message.parts import split_parts
+from claw.runtime.people.identities import is_private
 from claw.runtime.turn.budget import Budget
 from claw.runtime.turn.desk import Desk, Running
 from claw.runtime.turn.drafts import Draft
@@ -30,6 +32,9 @@ class TurnState:
     those that a search of this turn gave. `said` is what the turn brought
     into the conversation; the question stands in the log once `is_logged`.
     `is_first`: nothing was said before it, or what was is forgotten.
+    `person` is who wrote (People), as the platform said it and not a hook;
+    `private`: nobody else reads the chat; `sessions` are those of the
+    memory that the turn may see besides its conversation's.
     """
 
     desk: Desk
@@ -50,6 +55,9 @@ class TurnState:
     said: list[ConversationMessage] = field(default_factory=list)
     is_logged: bool = False
     is_first: bool = False
+    person: str = ""
+    private: bool = False
+    sessions: tuple[str, ...] = ()
 
     @property
     def is_stranger(self) -> bool:
@@ -67,9 +75,24 @@ class TurnState:
             messages, "\n\n" if channel and channel.options.interrupt
             else "\n")
         running.draft_id = running.claim.rows[0].draft_id or None
-        return cls(desk, running, live, message, history_key(message),
-                   Trace.begin(running.claim, desk.now()),
-                   Budget(live.budget_s()), desk.clock())
+        state = cls(desk, running, live, message, history_key(message),
+                    Trace.begin(running.claim, desk.now()),
+                    Budget(live.budget_s()), desk.clock(),
+                    private=all(map(is_private, messages)))
+        state.see(live)
+        return state
+
+    def see(self, live: Live) -> None:
+        """Take these settings, and who wrote by what they say."""
+        self.live = live
+        message = replace(self.claim.rows[-1].message, private=self.private)
+        self.person = live.people.find(message.channel, message.sender)
+        if self.is_stranger:
+            return
+        live.people.note(message)
+        self.sessions = tuple(
+            scope for scope in live.people.list_scopes(message)
+            if scope != self.key)
 
     @property
     def claim(self) -> Claim:

@@ -35,7 +35,6 @@ from claw.agent.rounds.events import (
 from claw.agent.rounds.journal import EntryJournal, ResumedRound, read_rounds
 from claw.agent.rounds.outcome import TurnOptions, TurnResult
 from claw.agent.turn import Agent
-from claw.channels import REGISTRY
 from claw.channels.markers import inert
 from claw.core.channel import Channel
 from claw.core.errors import (
@@ -50,9 +49,7 @@ from claw.core.turn import TurnContext
 from claw.core.value import replace
 from claw.runtime.live import Route
 from claw.runtime.message.keys import (
-    is_group,
     memory_key,
-    person_scope,
     registered_name,
 )
 from claw.runtime.message.parts import split_parts
@@ -125,7 +122,7 @@ class Turn:
             return self._refuse(hooked)
         state.message = hooked
         await desk.refresh()
-        state.live = desk.live()
+        state.see(desk.live())
         state.channel = state.live.channel(hooked.channel)
         answered = self._limit_stranger() or await self._command()
         if answered is not None:
@@ -277,9 +274,7 @@ class Turn:
             return Recalled()
         found = await recall_for_channel(
             live.memory, state.message.content,
-            sender=person_scope(state.message,
-                                [*REGISTRY.names(), *live.channels]),
-            history_key=state.key, is_group=is_group(state.message),
+            scopes=[state.key, *state.sessions], is_group=not state.private,
             min_score=live.agent.min_relevance, on_event=self._note_event)
         state.trace.note_recalled(found)
         return guard_recalled(found, live.agent.guard, self._note_event)
@@ -351,6 +346,8 @@ class Turn:
             reply_target=message.reply_target, cancel=state.running.cancel,
             labels={*last.labels, *message.labels, *recalled.labels},
             channel=message.channel, sender=message.sender,
+            person=state.person,
+            sessions=state.sessions if state.private else (),
             message=build_source(message).message,
             limit_usd=find_limit_usd(state.live.policy, message.channel))
         state.labels, state.found = context.labels, context.found

@@ -38,7 +38,9 @@ class JobSpec(Value):
     `allowed_tools` are those of an agent's run (None: its usual ones, empty:
     none). `origin` are the labels of the turn that made it (core/labels.py),
     since its text may repeat what that turn had read; `policy` is what its
-    runs may not do, as [autonomy.channels.NAME] says it, in JSON types.
+    runs may not do, as [autonomy.channels.NAME] says it, in JSON types;
+    `made_in` is the memory session of the turn that made it (None: the
+    owner's, for all to see).
     """
 
     schedule: Schedule
@@ -55,6 +57,7 @@ class JobSpec(Value):
     source: str = "imperative"
     origin: str | None = None
     policy: Mapping[str, Any] | None = None
+    made_in: str | None = None
 
 
 class Job(Value):

@@ -2,7 +2,8 @@
 
 `cron_jobs` and `cron_runs` have the reference's columns, beside a number for
 the order, the slot of a run, which no other run of the job has, and the
-origin and policy of a job. What a job's last run said stands in its run alone.
+origin and policy of a job, and where it was made. What a job's last run said
+stands in its run alone.
 """
 
 import json
@@ -12,9 +13,10 @@ from typing import Any
 from claw.storage.jobs.model import Delivery, Job, JobSpec, Run
 from claw.storage.jobs.schedule import Schedule
 
-VERSION = 2
+VERSION = 3
 # What makes a file of the version before one of this.
-CHANGES = {1: "ALTER TABLE cron_jobs ADD COLUMN policy TEXT"}
+CHANGES = {1: "ALTER TABLE cron_jobs ADD COLUMN policy TEXT",
+           2: "ALTER TABLE cron_jobs ADD COLUMN made_in TEXT"}
 
 TABLES = (
     """
@@ -39,7 +41,8 @@ CREATE TABLE cron_jobs (
     next_run TEXT,
     last_run TEXT,
     last_status TEXT,
-    policy TEXT
+    policy TEXT,
+    made_in TEXT
 )""",
     "CREATE INDEX cron_jobs_due ON cron_jobs (next_run) WHERE enabled",
     """
@@ -57,7 +60,7 @@ CREATE TABLE cron_runs (
 
 _SPEC = ("schedule", "job_type", "name", "command", "prompt", "model",
          "session_target", "allowed_tools", "delivery", "delete_after_run",
-         "enabled", "source", "origin", "policy")
+         "enabled", "source", "origin", "policy", "made_in")
 _STATE = ("id", "created_at", "next_run", "last_run", "last_status")
 JOB_COLUMNS = ", ".join(_SPEC + _STATE)
 RUN_COLUMNS = ("id, job_id, slot, started_at, status, finished_at, output,"

@@ -1,4 +1,5 @@
-"""Rows that stand under a person's name, brought under his id.
+"""Rows that stand under a person's name or an id of before, brought under
+his id.
 
 What runs is left as it is; who asked comes back for it.
 """
@@ -14,16 +15,18 @@ from claw.storage.queue import codec
 from claw.storage.queue.codec import pack, unpack
 from claw.storage.queue.leases import check
 from claw.storage.queue.model import Lease
+from claw.storage.queue.outbox import chat_key
 
 
 class Renames(NamedTuple):
     """How a person is called from now on: `key` of a conversation, `sender`
-    of a message; None where nothing changes. `channel` is the one asked
-    about."""
+    of a message, `address` of a private chat; None where nothing changes.
+    `channel` is the one asked about."""
 
     channel: str
     key: Callable[[str], str | None]
     sender: Callable[[ChannelMessage], str | None]
+    address: Callable[[str], str | None] = lambda address: None
 
 
 class Rekeyed(NamedTuple):
@@ -37,12 +40,15 @@ class Rekeyed(NamedTuple):
 
 def rekey(connection: sqlite3.Connection, lease: Lease, renames: Renames
           ) -> Rekeyed:
-    """Open questions, changes for session files, waiting messages."""
+    """Open questions, changes for session files, what is to be remembered,
+    waiting messages, and answers of which nothing is out."""
     check(connection, lease)
     approvals = _rekey_approvals(connection, renames)
-    history = _rekey_history(connection, renames)
+    history = (_rekey_history(connection, renames)
+               + _rekey_notes(connection, renames))
     waiting, running = _rekey_inbox(connection, renames)
-    return Rekeyed(approvals + history + len(waiting),
+    sends = _rekey_outbox(connection, renames)
+    return Rekeyed(approvals + history + len(waiting) + sends,
                    list(dict.fromkeys(waiting)), running)
 
 
@@ -73,6 +79,26 @@ def _rekey_history(connection: sqlite3.Connection, renames: Renames) -> int:
     return changed
 
 
+def _rekey_notes(connection: sqlite3.Connection, renames: Renames) -> int:
+    """What turns left for the memory stands under a conversation too."""
+    changed = 0
+    for seq, text in connection.execute(
+            "SELECT seq, data FROM journal WHERE kind = 'notes'").fetchall():
+        data = codec.decode(text, "notes")
+        key = renames.key(str(data.get("session")))
+        if key is None:
+            continue
+        sender = renames.sender(ChannelMessage(
+            "", str(data.get("sender")), "", "", renames.channel, 0))
+        connection.execute(
+            "UPDATE journal SET data = ? WHERE seq = ?",
+            (codec.encode({**data, "session": key,
+                           "sender": sender or data.get("sender")},
+                          "notes"), seq))
+        changed += 1
+    return changed
+
+
 def _rekey_inbox(connection: sqlite3.Connection, renames: Renames
                  ) -> tuple[list[str], bool]:
     conversations: list[str] = []
@@ -91,10 +117,36 @@ def _rekey_inbox(connection: sqlite3.Connection, renames: Renames
         connection.execute(
             "UPDATE inbox SET conversation = ?, payload = ? WHERE seq = ?",
             (pack(key), codec.encode(replace(
-                message, sender=sender, sender_name=message.sender),
-                "the message"), seq))
+                message, sender=sender,
+                sender_name=message.sender_name or message.sender,
+                reply_target=renames.address(message.reply_target)
+                or message.reply_target), "the message"), seq))
         conversations.append(key)
     return conversations, running
+
+
+def _rekey_outbox(connection: sqlite3.Connection, renames: Renames) -> int:
+    changed = 0
+    for source, channel, text in connection.execute(
+            "SELECT DISTINCT o.source, o.channel, sends.message"
+            " FROM outbox AS o JOIN sends ON sends.source = o.source"
+            " WHERE o.finished_at IS NULL AND NOT EXISTS ("
+            "SELECT 1 FROM outbox AS p WHERE p.source = o.source"
+            " AND (p.state != 'waiting' OR p.attempts > 0))").fetchall():
+        if unpack(channel).partition(":")[0] != renames.channel:
+            continue
+        message = codec.send(text, "a message of the outbox", lenient=True)
+        address = renames.address(message.recipient)
+        if address is None:
+            continue
+        message = replace(message, recipient=address)
+        connection.execute(
+            "UPDATE sends SET message = ? WHERE source = ?",
+            (codec.encode(message, "the message"), source))
+        connection.execute("UPDATE outbox SET chat = ? WHERE source = ?",
+                           (chat_key(message), source))
+        changed += 1
+    return changed
 
 
 def _new_sender(payload: str | None, renames: Renames) -> str | None:

@@ -69,9 +69,17 @@ class CronTool(CheckedTool):
                 "or the workspace is not trusted")
         return jobs
 
+    def find(self, id: str) -> Job:
+        """A job that the turn may see. Raises NotFoundError."""
+        job = self.jobs.get(id)
+        _check_own(id, job.spec)
+        return job
+
     async def add(self, spec: JobSpec) -> ToolResult:
+        turn = current_turn.get()
         spec = self._check_command(replace(
-            spec, origin=join_origin(_list_labels()),
+            spec, made_in=turn.session_id if turn else None,
+            origin=join_origin(_list_labels()),
             policy=self._narrow(spec.policy)))
         return _answer_change(await use(self.jobs.add, spec))
 
@@ -80,6 +88,7 @@ class CronTool(CheckedTool):
         labels = _list_labels()
 
         def make(spec: JobSpec) -> JobSpec:
+            _check_own(id, spec)
             changed = change(spec)
             changed = replace(
                 changed, origin=join_origin(
@@ -91,18 +100,20 @@ class CronTool(CheckedTool):
         return _answer_change(await use(self.jobs.update, id, make))
 
     async def remove(self, id: str) -> ToolResult:
+        await use(self.find, id)
         job = await use(self.jobs.remove, id)
         return ToolResult(output=f"Removed job {job.id}")
 
     async def list_jobs(self) -> ToolResult:
-        jobs = await use(self.jobs.list_jobs)
+        jobs = [job for job in await use(self.jobs.list_jobs)
+                if _is_own(job.spec)]
         if not jobs:
             return ToolResult(output="No scheduled jobs.")
         return answer({"jobs": list(map(_describe_whole, jobs)),
                        "note": NOT_RUN_YET})
 
     async def get(self, id: str) -> ToolResult:
-        job = await use(self.jobs.get, id)
+        job = await use(self.find, id)
         return answer({**_describe_whole(job), "note": NOT_RUN_YET})
 
     def _narrow(self, *policies: Mapping[str, Any] | None
@@ -141,6 +152,20 @@ async def use(verb: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
     except (StorageError, NotFoundError) as error:
         raise type(error)(f"{error.message}: {error.hint}" if error.hint
                           else error.message) from error
+
+
+def _is_own(spec: JobSpec) -> bool:
+    """What a person has planned is nobody else's concern; the owner sees
+    all."""
+    turn = current_turn.get()
+    return turn is None or turn.session_id is None or spec.made_in in (
+        None, turn.session_id, *turn.sessions)
+
+
+def _check_own(id: str, spec: JobSpec) -> None:
+    if not _is_own(spec):
+        raise NotFoundError(f"no job {id!r:.80}",
+                            hint="cron_list names those there are")
 
 
 def answer(value: Mapping[str, Any]) -> ToolResult:

@@ -125,6 +125,7 @@ class CronRuns(CronTool):
 
     async def run(self, args: Arguments) -> ToolResult:
         self._policy.enforce("read")
+        await use(self.find, args["job_id"])
         runs = await use(self.jobs.list_runs, args["job_id"], args["limit"])
         if not runs:
             return ToolResult(output="This job has not run; this version of "

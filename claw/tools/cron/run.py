@@ -49,14 +49,14 @@ class CronRun(CronTool):
     def explain(self, args: Arguments) -> Arguments:
         """What the owner says yes to: an id tells him nothing."""
         try:
-            spec = self.jobs.get(str(args.get("job_id"))).spec
+            spec = self.find(str(args.get("job_id"))).spec
         except ClawError:
             return {}  # the call says why
         return {spec.job_type: spec.command or spec.prompt}
 
     async def run(self, args: Arguments) -> ToolResult:
         self._policy.enforce("act")
-        job = await use(self.jobs.get, args["job_id"])
+        job = await use(self.find, args["job_id"])
         self._check_command(job.spec)
         if job.spec.job_type == "agent" and self._tasks is None:
             raise UnavailableError("no agent runs here to take the prompt")

@@ -21,6 +21,7 @@ from claw.security.files.paths import PathRules, expand_all
 from claw.security.settings import AutonomySettings
 from claw.storage.marks import MarksFile
 from claw.storage.names import PeopleFile
+from claw.wiring.channels.moves import announce_change
 from claw.wiring.channels.names import (
     CONSOLE,
     SECTION,
@@ -28,6 +29,8 @@ from claw.wiring.channels.names import (
     list_configured,
 )
 from claw.wiring.channels.slips import check_change, find_slips
+from claw.wiring.people import list_entries as list_all_entries
+from claw.wiring.people import list_people
 from claw.wiring.sections import validate
 from claw.wiring.workspace.place_names import marks_path, people_path
 
@@ -38,8 +41,14 @@ def read_settings(tree: Tree, name: str) -> Any:
     struct = REGISTRY.load(name).Settings
     if struct is None:
         return None
-    return (struct() if name == CONSOLE
-            else tree.decode([SECTION, name], struct))
+    if name == CONSOLE:
+        return struct()
+    settings = tree.decode([SECTION, name], struct)
+    people = list_people(tree, name)
+    if people and "allowed_users" in struct.__struct_fields__:
+        settings = msgspec.structs.replace(settings, allowed_users=(
+            *settings.allowed_users, *people))
+    return settings
 
 
 def open_channel(tree: Tree, name: str, log: Log,
@@ -64,13 +73,15 @@ def build_deps(tree: Tree, name: str, log: Log,
                paired: list[str] | None = None) -> ChannelDeps:
     """What a channel is given; `paired` takes whom it lets in."""
     places = tree.places
+    people = PeopleFile(people_path(places), log)
     return ChannelDeps(
         places.workspace, places.workspace / f"{name}_files",
         log=partial(log, channel=name),
         remember=partial(remember, places, name, log,
                          [] if paired is None else paired),
-        names=PeopleFile(people_path(places), log).of(name),
+        names=people.of(name),
         marks=MarksFile(marks_path(places, name), log),
+        carry_over=partial(announce_change, tree, people, name, log),
         may_send=_build_rules(tree).reaches)
 
 
@@ -104,8 +115,7 @@ def remember(places: Places, name: str, log: Log, paired: list[str],
 
 def list_entries(tree: Tree, name: str) -> list[str]:
     """The entries of a channel's allow-list, without their "@"."""
-    return [str(entry).strip().removeprefix("@") for entry in
-            tree.get((SECTION, name, "allowed_users")) or ()]
+    return list_all_entries(tree).get(name, [])
 
 
 def select_channels(tree: Tree, only: Sequence[str]) -> list[str]:

@@ -82,7 +82,7 @@ def _names(tree: Tree, name: str) -> Iterator[Check]:
     """Whom the usernames of the allow-list belong to."""
     listed = list_entries(tree, name)
     for one in PeopleFile(people_path(tree.places)).list(name):
-        if one.name not in listed:
+        if one.name not in listed or one.moved:
             continue
         check = f"channels.{name}.name.{one.name}"
         yield (Check(check, "ok", f"{one.name} is {one.id}" + (

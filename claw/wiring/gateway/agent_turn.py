@@ -44,6 +44,7 @@ from claw.gateway.openai.options import build_chat_request
 from claw.gateway.openai.stream import Pipe
 from claw.providers.factory import OFFLINE
 from claw.providers.offline import NO_MODEL, WAYS
+from claw.runtime.people.identities import People
 from claw.runtime.turn.narrowed import find_limit_usd, narrow_agent
 from claw.security.narrower import combine
 from claw.security.settings import NarrowerSettings
@@ -52,6 +53,7 @@ from claw.wiring.channels.names import list_configured
 from claw.wiring.compose import Parts
 from claw.wiring.gateway.opened import Opened
 from claw.wiring.gateway.target import Place, find_target
+from claw.wiring.people import open_people
 from claw.wiring.workspace.log import TurnRecord
 
 # At the same time, of all keys and of one; who comes then is told to wait.
@@ -85,7 +87,7 @@ class AgentTurns:
         self._running[owner] += 1
         try:
             parts = await opened.open_agent()
-            context = build_context(turn_id, key)
+            context = build_context(turn_id, key, open_people(opened.tree))
             context.day_limit_usd = opened.day_limit_usd
             if key and key.sees not in (OWNER, None):
                 context.policy = _find_policy(parts, opened)
@@ -190,8 +192,9 @@ def split_messages(call: ModelCall) -> Said:
                 tuple(rest[:-1]), rest[-1].content)
 
 
-def build_context(turn_id: str, key: Key | None) -> TurnContext:
-    """Whose turn it is: the owner's, a sender's, or nobody's."""
+def build_context(turn_id: str, key: Key | None, people: People
+                  ) -> TurnContext:
+    """Whose turn it is: the owner's, a person's, or nobody's."""
     sees = key.sees if key else None
     name = key.name if key else "local"
     context = TurnContext(
@@ -199,6 +202,11 @@ def build_context(turn_id: str, key: Key | None) -> TurnContext:
         else sees or f"gateway:{name}", channel=f"gateway:{name}",
         sender=name if sees in (OWNER, None) else sees)
     context.message = f"{context.channel}:{turn_id}"
+    person = people.find_by_name(sees) \
+        if sees not in (OWNER, None) else None
+    if person is not None:
+        context.person = person
+        context.sessions = tuple(people.list_private(person))
     return context
 
 

@@ -17,6 +17,7 @@ from contextlib import (
     asynccontextmanager,
     contextmanager,
 )
+from functools import partial
 from typing import Any
 
 from claw.agent.hooks.runner import HookRunner
@@ -62,6 +63,7 @@ from claw.security.redact.leaks import guard
 from claw.security.redact.redactor import Redactor
 from claw.storage.forgotten import read_stamp
 from claw.storage.log.writer import LogWriter
+from claw.storage.marks import MarksFile
 from claw.storage.names import PeopleFile
 from claw.storage.queue.model import Lease, NewSend
 from claw.storage.queue.sqlite import SqliteQueue
@@ -71,6 +73,7 @@ from claw.wiring.channels.build import (
     open_channels,
     select_channels,
 )
+from claw.wiring.channels.moves import release_ids, relist
 from claw.wiring.channels.names import CONSOLE
 from claw.wiring.compose import AgentOptions, Parts, open_parts
 from claw.wiring.listen.around_turns import (
@@ -82,11 +85,13 @@ from claw.wiring.listen.outgoing_files import tidy_outgoing
 from claw.wiring.memory import open_backend
 from claw.wiring.memory.hygiene import maintain_memory
 from claw.wiring.models.ledger import CostLedger
+from claw.wiring.people import open_people
 from claw.wiring.tools.build import build_policy
 from claw.wiring.tools.effective import list_excluded
 from claw.wiring.workspace.log import ChannelLog, open_log
 from claw.wiring.workspace.place_names import (
     people_path,
+    private_chats_path,
     queue_path,
     state_path,
 )
@@ -138,6 +143,7 @@ class Runtime:
             parts = await opened.enter_async_context(
                 open_parts(tree, await asyncio.to_thread(
                     self._choose_options, tree)))
+            release_ids(tree, self._log)
             unusable: dict[str, ClawError] = {}
             channels = open_channels(
                 tree, select_channels(tree, self._only), self._log,
@@ -221,7 +227,8 @@ class Runtime:
             strangers=tree.decode("strangers", StrangersSettings),
             heartbeat=tree.decode("heartbeat", HeartbeatSettings),
             voice=voice, timeout_scale=scale or 4.0,
-            secrets=parts.redactor.secrets, policy=parts.policy)
+            secrets=parts.redactor.secrets, policy=parts.policy,
+            people=open_people(tree, self._log))
 
     def _build_voice(self, tree: Tree) -> VoiceReplies | None:
         speaker = build_synthesizer(tree, self._log)
@@ -331,7 +338,8 @@ class Runtime:
                 histories.drop_all()
         self.approver = ChannelApprover(
             self.queue, lease, self._log, posted,
-            redact=lambda text: self._redactor(text))
+            redact=lambda text: self._redactor(text),
+            people=lambda: self.live.people)
         store = (open_sessions(self._places, self._redactor)
                  if self.live.settings.session_persistence else None)
         histories = Histories(self.queue, store, self._log)
@@ -345,7 +353,10 @@ class Runtime:
                 channels=lambda: [live.channel for live
                                   in self.live.channels.values()],
                 listed=lambda name: list_entries(self._tree, name),
-                open_memory=self._open_memory),
+                open_memory=self._open_memory,
+                chats=MarksFile(private_chats_path(self._places), self._log),
+                is_free=lambda one: not self.live.people.find_bearers(one),
+                relist=partial(relist, self._places, self._log)),
             log_turn=ChannelLog(
                 lambda: self._turn_log,
                 lambda text: self._log("log.unwritten", error=text)).write,

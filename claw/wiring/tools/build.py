@@ -267,11 +267,12 @@ def build_gate(policy: SecurityPolicy, approver: Approves | None, *,
     person who said it; `keep` writes down what is allowed for a week."""
     asked: Approves = SaysYes() if approve_all else approver or NoApprover()
     policy.approver = asked
-    managers: OrderedDict[tuple[str | None, str | None],
+    managers: OrderedDict[tuple[str | None, ...],
                           ApprovalManager] = OrderedDict()
 
     def find_manager(context: TurnContext) -> ApprovalManager:
-        who = (context.channel, context.sender)
+        who = ((context.channel, context.sender) if context.person is None
+               else (context.person,))
         if who not in managers:
             managers[who] = ApprovalManager(
                 policy, asked, channel=context.channel or "cli",

@@ -30,6 +30,11 @@ def people_path(places: Places) -> Path:
     return places.workspace / "state" / "people.json"
 
 
+def private_chats_path(places: Places) -> Path:
+    """Which conversations are private, and whose."""
+    return places.workspace / "state" / "private_chats.json"
+
+
 def marks_path(places: Places, channel: str) -> Path:
     """How far a channel has read."""
     return places.workspace / "state" / "marks" / f"{channel}.json"

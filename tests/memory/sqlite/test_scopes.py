@@ -219,8 +219,8 @@ def by_message(memory, query, scope):
     for chat, is_group in ((scope, False), (f"{scope}:dm", False),
                            (GROUP, True)):
         yield asyncio.run(recall.recall_for_channel(
-            memory, query, sender=scope, history_key=chat,
-            is_group=is_group, min_score=0.0))
+            memory, query, scopes=(scope, chat), is_group=is_group,
+            min_score=0.0))
 
 
 PATHS = (by_recall, by_filters, by_explain, by_list, by_page, by_tool,
@@ -269,8 +269,8 @@ def test_what_belongs_to_nobody_is_for_everybody(memory):
 
 def test_a_group_hears_of_the_group_and_of_the_one_who_asks(memory):
     shown = asyncio.run(recall.recall_for_channel(
-        memory, "where does the group meet for tea?", sender=ANN,
-        history_key=GROUP, is_group=True, min_score=0.0)).block
+        memory, "where does the group meet for tea?", scopes=(ANN, GROUP),
+        is_group=True, min_score=0.0)).block
 
     assert "the group meets for green tea" in shown
     assert CANARY[ANN] in shown

@@ -87,14 +87,6 @@ def test_stop_answers_and_buttons_are_alone_in_the_queue(
     assert (keys.order_key(said) == keys.history_key(said)) is not expected
 
 
-@pytest.mark.parametrize(("target", "expected"), [
-    ("123@g.us", True), ("group:42", True), ("signal:group:42", True),
-    ("12345", False), ("-100123", False),
-])
-def test_a_group_is_known_by_its_address(target, expected):
-    assert keys.is_group(message(reply_target=target)) is expected
-
-
 def test_the_room_of_a_qualified_channel_is_before_the_colon():
     assert keys.registered_name("matrix:!room:host") == "matrix"
     assert keys.registered_name("telegram") == "telegram"

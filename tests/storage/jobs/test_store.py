@@ -196,7 +196,8 @@ def test_a_file_from_before_policies_is_read_and_written(tmp_path):
     path = tmp_path / "jobs.db"
     store = SqliteJobs(path)
     job = store.add(SPEC)
-    spoil(path, "ALTER TABLE cron_jobs DROP COLUMN policy")
+    for column in ("policy", "made_in"):
+        spoil(path, f"ALTER TABLE cron_jobs DROP COLUMN {column}")
     spoil(path, "PRAGMA user_version = 1")
     before = path.read_bytes()
 

@@ -23,6 +23,7 @@ from claw.testing.fake_openai import (
     stalled,
     tool_call,
 )
+from claw.wiring.memory import open_backend
 from claw.wiring.models.ledger import ledger_path
 from tests.wiring.gateway.conftest import serve
 
@@ -441,6 +442,24 @@ def test_a_key_sees_the_memories_of_its_own_person(api):
 
     assert "4711" not in json.dumps(strange)
     assert "4711" in json.dumps(sent(server))
+
+
+def test_a_key_of_a_person_sees_what_he_said_on_his_channels(api):
+    people = '[people.mina]\ntelegram = "7"\n'
+    with FakeOpenAI([tool_call("memory_recall", query="code"), "4711."]
+                    ) as server, api(server, people) as served:
+        with open_backend(served.tree) as memory:
+            for chat, code in (("telegram_7_7", "4711"),
+                               ("telegram_-100_7", "4712"),
+                               ("telegram_8_8", "4713")):
+                memory.store(f"code {chat}", f"the code is {code}", "core",
+                             chat)
+        ask(served, "what is the code?", model="claw", key="mina")
+
+    seen = json.dumps(sent(server))
+    assert "4711" in seen
+    assert "4712" not in seen
+    assert "4713" not in seen
 
 
 def test_the_conversation_and_the_system_message_reach_the_agent(api):

@@ -36,7 +36,8 @@ OlderOption = Annotated[str | None, typer.Option(
     help="Last changed longer ago: 30d, 12h, or a time.")]
 WhoOption = Annotated[str | None, typer.Option(
     "--who", metavar="NAME",
-    help="All that this person said: a sender's id or name.")]
+    help="All that this person said: a sender's id or name, or one of "
+         "[people].")]
 ForGoodFlag = Annotated[bool, typer.Option(
     "--for-good",
     help="Remove every earlier state and vector too; undo can't bring it "
@@ -124,7 +125,9 @@ def _forget_person(run: Invocation, keys: list[str], who: str, *,
                    yes: bool, for_good: bool) -> None:
     """The memories of what somebody said; nothing but memories."""
     from claw.memory.forgetting.people import find_ids
-    ids = set(find_ids(run.places.workspace, who))
+    from claw.wiring.people import list_ids_of
+    ids = set(find_ids(run.places.workspace, who,
+                       list_ids_of(run.settings, who)))
     with open_memory(run) as memory:
         said = [entry.key for entry in memory.list() if entry.sender in ids]
     if not said:

@@ -26,6 +26,7 @@ from claw.memory.forgetting.prove import (
 from claw.memory.forgetting.search import Hit
 from claw.text.plural import memories, plural
 from claw.wiring.memory.documents import list_originals
+from claw.wiring.people import list_ids_of
 
 _NAMED = 10
 
@@ -38,7 +39,8 @@ def forget_with_proof(run: Invocation, keys: list[str], who: str | None, *,
 
     workspace = run.use_workspace().workspace
     home = run.places.home
-    order = make_order(opening, workspace, home, keys, who)
+    order = make_order(opening, workspace, home, keys, who,
+                       list_ids_of(run.settings, who or ""))
     missing = [key for key in keys if key not in order.keys]
     if not order.keys and not order.texts:
         if not keys and who is None:
