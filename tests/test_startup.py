@@ -279,6 +279,7 @@ LATE = {
     "claw.cli.commands.memory.forget": {
         "claw.cli.commands.memory.prove",
         "claw.memory.forgetting.people",
+        "claw.wiring.people",
     },
     "claw.cli.commands.mcp.serve": {"claw.wiring.tools.mcp_serve"},
     "claw.cli.commands.queue.change": {"claw.storage.queue.sqlite"},

@@ -331,7 +331,7 @@ class TestCli(ChannelContract):
                     if t.name.startswith("cli")]
 
 
-SUITE = re.compile(r'^class \w+\(ChannelContract\):\n    name = "(\w+)"',
+SUITE = re.compile(r'^class Test\w+\(\w+\):\n    name = "(\w+)"',
                    re.MULTILINE)
 
 

@@ -5,7 +5,6 @@ What the platform is stands here; the parts that speak to it load when a
 channel is made, since the settings of a file cost no HTTP client.
 """
 
-import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -183,10 +182,9 @@ class LarkChannel(Channel):
     # -- health
 
     async def health_check(self) -> bool:
-        asked = [works(self._api.me(timeout_s=_HEALTH_S, fresh=True))]
-        if self.settings.receive_mode == "websocket":
-            asked.append(works(self._api.open_endpoint(timeout_s=_HEALTH_S)))
-        return all(await asyncio.gather(*asked))
+        return await works(self._api.me(timeout_s=_HEALTH_S, fresh=True)) \
+            and (self.settings.receive_mode != "websocket"
+                 or await works(self._api.open_endpoint(timeout_s=_HEALTH_S)))
 
     async def diagnose(self) -> list[Finding]:
         from claw.channels.lark.diagnose import diagnose
