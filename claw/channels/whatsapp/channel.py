@@ -170,7 +170,7 @@ for a heading write a bold line, never #. Tables are shown as they are typed.
     async def diagnose(self) -> list[Finding]:
         from claw.channels.whatsapp.diagnose import diagnose
         return await diagnose(self._api, self._intake.door.allowed,
-                              self.settings)
+                              self.settings, self._deliveries.undelivered)
 
 
 def _refuse_web_mode(settings: WhatsappSettings, deps: ChannelDeps) -> None:

@@ -14,14 +14,15 @@ from claw.text.segment import clean
 _STEP_S = 5.0
 
 
-async def diagnose(api: Api, allowed: AllowList,
-                   settings: WhatsappSettings) -> list[Finding]:
+async def diagnose(api: Api, allowed: AllowList, settings: WhatsappSettings,
+                   undelivered: str | None) -> list[Finding]:
     """The way's rows, then number, callback, app_secret, verify_token,
-    template, allow_list."""
+    template, delivery, allow_list. `undelivered` says why the last message
+    did not arrive, None where it did."""
     own = [_check_set("app_secret", settings.app_secret, SECRET_HINT),
            _check_set("verify_token", settings.verify_token,
                       f"claw config set {TABLE}.verify_token"),
-           _template(settings), _allow_list(allowed)]
+           _template(settings), _delivery(undelivered), _allow_list(allowed)]
     if not is_address(api.url):
         return [Finding("address", "fail", f"{TABLE}.api_base_url is no http "
                         "address", f"claw config set {TABLE}.api_base_url "
@@ -86,6 +87,14 @@ def _template(settings: WhatsappSettings) -> Finding:
                        "after 24 hours")
     return Finding("template", "skip", "none: nobody is written to whose "
                                        "last message is older than 24 hours")
+
+
+def _delivery(undelivered: str | None) -> Finding:
+    if undelivered is None:
+        return Finding("delivery", "ok", "WhatsApp has reported no message "
+                                         "lost since one arrived")
+    return Finding("delivery", "warn", "the last message did not arrive: "
+                   f"{clean(undelivered)[:300]}", "see: claw log list")
 
 
 def _allow_list(allowed: AllowList) -> Finding:

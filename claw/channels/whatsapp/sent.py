@@ -18,6 +18,7 @@ from claw.channels.whatsapp.wire import (
     Status,
     Who,
     read_number,
+    read_time,
     read_user_id,
 )
 from claw.core.abilities import Doubt
@@ -30,6 +31,8 @@ WINDOW_S = 86_400.0
 WAIT_S = 15.0  # for the status of a part in doubt
 _STEP_S = 0.2
 _SENT, _HEARD = "sent:", "heard:"
+_UNDELIVERED = "undelivered"  # why the last one did not arrive
+_ARRIVED = ("delivered", "read", "played")
 _KEPT = 200
 _REMEMBERED = 2000
 _FAILED = "failed"
@@ -52,6 +55,11 @@ class Deliveries:
         self._settled: dict[str, str] = {}
         self._heard: dict[str, int] = {}  # Unix seconds
 
+    @property
+    def undelivered(self) -> str | None:
+        """Why the last message did not arrive; None where it did."""
+        return self._marks.get(_UNDELIVERED)
+
     # -- parts
 
     def settle(self, key: str, message_id: str) -> None:
@@ -66,14 +74,23 @@ class Deliveries:
                 and status.status:
             self._keep(_SENT, key, _FAILED if failed else status.id)
         if failed:
-            first = status.errors[0] if status.errors else None
-            fault = read_fault(first)
-            self._log("not_delivered", id=status.id, code=fault.code,
-                      to=read_user_id(status.recipient_user_id)
-                      or read_number(status.recipient_id) or None,
-                      error=fault.text or "no reason", hint=fault.hint)
-            if fault.code == WINDOW:
-                self._close(status)
+            self._note_failure(status)
+        elif status.status in _ARRIVED:
+            self._marks.set(_UNDELIVERED, None)
+
+    def _note_failure(self, status: Status) -> None:
+        fault = read_fault(status.errors[0] if status.errors else None)
+        error = fault.text or "no reason"
+        to = [name for name in (read_user_id(status.recipient_user_id),
+                                read_number(status.recipient_id)) if name]
+        self._log("not_delivered", id=status.id, code=fault.code,
+                  to=to[0] if to else None, error=error, hint=fault.hint)
+        self._marks.set(_UNDELIVERED, f"{error} (error {fault.code})")
+        at = read_time(status.timestamp)
+        for name in to if fault.code == WINDOW else ():
+            if (self._find_heard(name) or 0) <= at:  # not since
+                self._heard.pop(name, None)
+                self._keep(_HEARD, name, "0")
 
     async def find(self, doubt: Doubt) -> tuple[str, ...] | None:
         """As FindsSent says."""
@@ -95,7 +112,7 @@ class Deliveries:
         for name in filter(None, (who.user_id, who.number)):
             before = self._find_heard(name) or 0
             _push(self._heard, name, max(at, before))
-            if keep and at >= int(self._marks.get(_HEARD + name) or 0) \
+            if keep and at >= read_time(self._marks.get(_HEARD + name)) \
                     + _EVERY_S:
                 self._keep(_HEARD, name, str(at))
 
@@ -112,14 +129,7 @@ class Deliveries:
         if name in self._heard:
             return self._heard[name]
         kept = self._marks.get(_HEARD + name)
-        return None if kept is None else int(kept)
-
-    def _close(self, status: Status) -> None:
-        """Meta says that a window is closed, whatever we thought."""
-        for name in filter(None, (read_user_id(status.recipient_user_id),
-                                  read_number(status.recipient_id))):
-            self._heard.pop(name, None)
-            self._keep(_HEARD, name, "0")
+        return None if kept is None else read_time(kept)
 
     def _keep(self, kind: str, name: str, value: str) -> None:
         """Keep a mark, and forget the oldest of its kind."""

@@ -108,10 +108,7 @@ class Message(msgspec.Struct, frozen=True, rename={"sender": "from"}):
 
     @property
     def at(self) -> int:
-        """Unix seconds; 0 where it does not say."""
-        text = str(self.timestamp)
-        return int(text) if re.fullmatch(r"[0-9]{1,12}", text,
-                                         re.ASCII) else 0
+        return read_time(self.timestamp)
 
     @property
     def media(self) -> Media | None:
@@ -123,6 +120,7 @@ class Status(msgspec.Struct, frozen=True):
 
     id: str
     status: str = ""
+    timestamp: str | int = ""
     recipient_id: str = ""
     recipient_user_id: str = ""
     biz_opaque_callback_data: str = ""
@@ -213,6 +211,12 @@ def find_sender(message: Message, contacts: tuple[Who, ...]) -> Who:
             return Who(number or contact.number, user_id or contact.user_id,
                        contact.name)
     return Who(number, user_id)
+
+
+def read_time(value: str | int | None) -> int:
+    """Unix seconds; 0 for what is none."""
+    text = str(value)
+    return int(text) if re.fullmatch(r"[0-9]{1,12}", text, re.ASCII) else 0
 
 
 def read_number(value: Any) -> str:

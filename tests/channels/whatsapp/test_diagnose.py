@@ -4,6 +4,8 @@ import asyncio
 
 import pytest
 
+from claw.testing.fake_whatsapp.webhooks import build_status
+
 
 def rows(number, **given):
     async def go():
@@ -37,6 +39,18 @@ def test_each_fault_has_its_row_and_its_next_step(number, given, row, status,
 
     assert found[row].status == status
     assert hint in found[row].hint
+
+
+def test_a_message_that_did_not_arrive_shows_until_one_does(number):
+    sent = {"id": "wamid.x", "to": "4917"}
+    number.takes(build_status("failed", sent, 1, [
+        {"code": 131026, "title": "Undeliverable"}]))
+    failed = rows(number)["delivery"]
+    number.takes(build_status("delivered", sent, 2))
+
+    assert failed.status == "warn"
+    assert failed.detail.endswith(": Undeliverable (error 131026)")
+    assert rows(number)["delivery"].status == "ok"
 
 
 def test_allowed_numbers_are_the_allowed_users(claw):

@@ -116,6 +116,17 @@ def test_files_are_fetched_and_kept(number, platform, name, kind, text,
         f"Bearer {platform.token}"]
 
 
+def test_a_recording_that_is_passed_on_is_not_his_voice(number, platform):
+    vector = VECTORS["message"]["voice"]
+    message = vector["messages"][0] | {"context": {"forwarded": True}}
+    platform.media[message["audio"]["id"]] = b"x", "audio/ogg", ""
+
+    (found,) = number.takes({**vector, "messages": [message]}, **EVERYBODY)
+
+    assert found.content.startswith("[Forwarded] [Audio: audio.ogg]")
+    assert "attachment" in found.labels
+
+
 def test_an_edit_comes_again_and_says_so(number, platform):
     vector = VECTORS["edited_message"]["image"]
     platform.add_media(b"x", "image/jpeg")

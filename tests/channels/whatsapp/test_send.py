@@ -322,6 +322,17 @@ def test_a_status_that_says_so_closes_the_window(number, platform):
     assert "template" in line["hint"]
 
 
+def test_an_old_failure_does_not_close_a_window_that_was_opened_since(
+        number, platform):
+    hear(number, platform)
+    number.takes(build_status("failed", {"id": "w", "to": NUMBER[1:]},
+                              int(time.time()) - 60, [{"code": 131047}]))
+
+    (body,) = number.sends("hi")
+
+    assert body["type"] == "text"
+
+
 # statuses
 
 def test_a_failed_message_is_logged_with_its_reason(number, platform):
