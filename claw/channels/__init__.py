@@ -15,6 +15,7 @@ REGISTRY = Channels("channel", "claw.channels", {
     "irc": "claw.channels.irc.channel:IrcChannel",
     "email": "claw.channels.email.channel:EmailChannel",
     "mqtt": "claw.channels.mqtt.channel:MqttChannel",
+    "imessage": "claw.channels.imessage.channel:ImessageChannel",
     "webhook": "claw.channels.webhook.channel:WebhookChannel",
     "cli": "claw.channels.cli.channel:CliChannel",
 })

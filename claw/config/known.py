@@ -27,6 +27,7 @@ ALIASES: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (("channels_config", "email"), "poll_interval_secs",
      "idle_timeout_secs"),
     (("channels_config", "email"), "allowed_senders", "allowed_users"),
+    (("channels_config", "imessage"), "allowed_contacts", "allowed_users"),
 )
 
 # claw's own settings, which the reference does not have.
