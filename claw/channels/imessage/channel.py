@@ -64,7 +64,8 @@ class ImessageChannel(Channel):
         self._sender = Sender(self._mac, self._database, deps, sleep=sleep,
                               now=now)
         self._intake = Intake(settings, deps, self._mac, self._database,
-                              self._reply, clock=clock, sleep=sleep)
+                              self._reply, name=self.name, clock=clock,
+                              sleep=sleep)
         self._listener = Listener(self._database, self._intake, deps,
                                   settings.poll_secs, sleep=sleep,
                                   clock=clock, now=now)

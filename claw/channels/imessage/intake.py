@@ -45,14 +45,17 @@ Sleep: TypeAlias = Callable[[float], Awaitable[Any]]
 
 class Intake:
     """Makes ChannelMessages of allowed people's rows. `reply` is how the
-    channel says something of its own."""
+    channel says something of its own, `name` its name (a file of the
+    owner's may hold a subclass)."""
 
     def __init__(self, settings: ImessageSettings, deps: ChannelDeps,
                  mac: Mac, database: Database, reply: Reply, *,
-                 clock: Callable[[], float], sleep: Sleep) -> None:
+                 name: str = NAME, clock: Callable[[], float],
+                 sleep: Sleep) -> None:
         self.door = Door(map(fold_handle, map(str, settings.allowed_users)),
                          deps, table=f"channels_config.{NAME}", clock=clock,
                          tells=settings.show_hint_to_strangers)
+        self._name = name
         self._settings = settings
         self._log = deps.log
         self._database = database
@@ -115,7 +118,7 @@ class Intake:
             id=row.message_id, sender=row.sender,
             reply_target=row.reply_target,
             content=("[Edited] " if row.edited else "") + quote + said,
-            channel=NAME, timestamp=to_unix(row.edited or row.date),
+            channel=self._name, timestamp=to_unix(row.edited or row.date),
             attachments=tuple(attachments), sender_name=row.sender,
             labels=(*(("quoted",) if foreign else ()),
                     *((ATTACHMENT,) if any(

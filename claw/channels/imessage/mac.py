@@ -1,8 +1,10 @@
 """The Mac around the channel: where Messages keeps its things, and the one
 script that it is told to send with.
 
-`osascript` reads the script from its standard input; what is sent and to
-whom are arguments of it, and never a part of its text.
+What is sent, and to whom, are arguments of the script and never a part of its
+text. The script is an argument too: one that is read from a pipe would be cut
+off where claw is killed meanwhile. `osascript` takes no more options once an
+argument does not begin with a dash: a text is never the first one.
 Source: Messages' scripting dictionary; man osascript.
 """
 
@@ -100,14 +102,14 @@ async def run_script(mac: Mac, script: str, *arguments: str) -> str:
     ScriptError."""
     try:
         process = await asyncio.create_subprocess_exec(
-            mac.osascript, "-l", "AppleScript", "-", *arguments,
-            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
+            mac.osascript, "-l", "AppleScript", "-e", script, *arguments,
+            stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE, start_new_session=True)
     except (OSError, ValueError) as error:
         raise ScriptError(f"osascript can't be started: {error}") from error
     try:
         async with asyncio.timeout(_SCRIPT_S):
-            said, why = await process.communicate(script.encode())
+            said, why = await process.communicate()
     except TimeoutError as error:
         raise ScriptError(
             f"Messages did not answer within {_SCRIPT_S:g} s",

@@ -24,11 +24,11 @@ WORDS = {-1743: "Not authorized to send Apple events to Messages.",
 def main(folder: str, arguments: list[str]) -> int:
     store = Store(Path(folder))
     mode = store.read_mode()
-    script = sys.stdin.read()
-    if arguments[:3] != ["-l", "AppleScript", "-"]:
+    if arguments[:3] != ["-l", "AppleScript", "-e"]:
         return complain(store, f"arguments {arguments}")
+    _, _, _, script, *arguments = arguments
     with (store.folder / "calls").open("a") as calls:
-        calls.write(json.dumps(arguments[3:]) + "\n")
+        calls.write(json.dumps(arguments) + "\n")
     if "hang" in mode:
         time.sleep(mode["hang"])
     if "error" in mode:
@@ -36,9 +36,9 @@ def main(folder: str, arguments: list[str]) -> int:
     if "count (accounts" in script:
         sys.stdout.write(f"{mode.get('accounts', 1)}\n")
         return 0
-    if not script.startswith("on run argv") or len(arguments) != 7:
+    if not script.startswith("on run argv") or len(arguments) != 4:
         return complain(store, f"a script {script!r}")
-    return send(store, mode, *arguments[3:])
+    return send(store, mode, *arguments)
 
 
 def send(store: Store, mode: dict[str, Any], kind: str, way: str,

@@ -5,9 +5,11 @@ that it does: the home gets a channel of the owner's own, which is the one of
 the tree on the fake's Mac.
 """
 
+import json
 import shutil
 from pathlib import Path
 
+from claw.storage.marks import MarksFile
 from claw.testing.fake_imessage import FakeMac, person
 from claw.testing.prove.stages import HERE, FakeStage
 from claw.testing.prove.verdict import MARK, Got, Said
@@ -40,12 +42,15 @@ class ImessageStage(FakeStage[FakeMac]):
         self._people = {chat: person(chat) for chat in range(1001, 1101)}
 
     def prepare(self, home: Path) -> None:
-        """Put the channel into the home."""
+        """Put the channel into the home, where it was started before: the
+        first start reads nothing old."""
         mac = self.platform.mac
         folder = home / "channels"
         folder.mkdir(mode=0o700)
         (folder / f"{_NAME}.py").write_text(_CHANNEL.format(
             name=_NAME, folder=str(mac.folder), osascript=mac.osascript))
+        MarksFile(home / "workspace" / "state" / "marks" / f"{_NAME}.json"
+                  ).set("at", json.dumps([0, "", 0]))
 
     def close(self) -> None:
         super().close()
