@@ -72,6 +72,15 @@ LATE = {
         "claw.channels.outfiles",
         "importlib.util",
     },
+    "claw.channels.imessage.channel": {
+        "asyncio",
+        "claw.channels.imessage.database",
+        "claw.channels.imessage.diagnose",
+        "claw.channels.imessage.intake",
+        "claw.channels.imessage.listener",
+        "claw.channels.imessage.mac",
+        "claw.channels.imessage.outgoing",
+    },
     "claw.channels.email.mailbox": {
         "imapclient",
         "imapclient.exceptions",

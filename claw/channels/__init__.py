@@ -18,6 +18,7 @@ REGISTRY = Channels("channel", "claw.channels", {
     "lark": "claw.channels.lark.channel:LarkChannel",
     "feishu": "claw.channels.lark.channel:FeishuChannel",
     "whatsapp": "claw.channels.whatsapp.channel:WhatsappChannel",
+    "imessage": "claw.channels.imessage.channel:ImessageChannel",
     "webhook": "claw.channels.webhook.channel:WebhookChannel",
     "signal": "claw.channels.signal.channel:SignalChannel",
     "dingtalk": "claw.channels.dingtalk.channel:DingtalkChannel",

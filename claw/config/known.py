@@ -30,6 +30,7 @@ ALIASES: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (("channels_config", "signal"), "allowed_from", "allowed_users"),
     *((("channels_config", channel), other, real)
       for channel, other, real in SPELLINGS),
+    (("channels_config", "imessage"), "allowed_contacts", "allowed_users"),
 )
 
 # claw's own settings, which the reference does not have.

@@ -130,7 +130,6 @@ channels_config: session_persistence session_backend session_ttl_hours
 channels_config.discord_history: bot_token guild_id allowed_users
 channels_config.discord_history: channel_ids store_dms respond_to_dms
 channels_config.discord_history: proxy_url
-channels_config.imessage: allowed_contacts
 channels_config.signal: http_url account group_id allowed_from
 channels_config.signal: ignore_attachments ignore_stories proxy_url
 channels_config.linq: api_token from_phone signing_secret allowed_senders

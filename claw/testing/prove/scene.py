@@ -19,7 +19,7 @@ from claw.testing.prove.answers import (
     file_name,
 )
 from claw.testing.prove.child import Child, environment
-from claw.testing.prove.stages import Stage
+from claw.testing.prove.stages import PreparesHome, Stage
 from claw.testing.prove.verdict import Said, Tally, judge
 
 _LOOK_S = 0.02
@@ -56,6 +56,8 @@ class Scene:
         config.touch(mode=0o600)
         config.write_text(_CONFIG.format(url=self.model.url)
                           + self.stage.settings(), "utf-8")
+        if isinstance(self.stage, PreparesHome):
+            self.stage.prepare(self.home)
         return self
 
     def __exit__(self, kind: type[BaseException] | None,

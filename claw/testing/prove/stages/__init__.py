@@ -2,7 +2,8 @@
 off them from outside. One file a platform, and one row here."""
 
 from collections.abc import Sequence
-from typing import Generic, Protocol, TypeVar
+from pathlib import Path
+from typing import Generic, Protocol, TypeVar, runtime_checkable
 
 from claw.core.registry import Registry
 from claw.testing.prove.verdict import Got, Said
@@ -20,6 +21,7 @@ STAGES = Registry("stage", "claw.stages", {
     "lark": "claw.testing.prove.stages.lark:LarkStage",
     "whatsapp": "claw.testing.prove.stages.whatsapp:WhatsappStage",
     "dingtalk": "claw.testing.prove.stages.dingtalk:DingtalkStage",
+    "imessage": "claw.testing.prove.stages.imessage:ImessageStage",
     "webhook": "claw.testing.prove.stages.webhook:WebhookStage",
     "signal": "claw.testing.prove.stages.signal:SignalStage",
     "qq": "claw.testing.prove.stages.qq:QqStage",
@@ -68,6 +70,13 @@ class Stage(Protocol):
 
     def problems(self) -> Sequence[str]:
         """Calls that the platform would not have."""
+
+
+@runtime_checkable
+class PreparesHome(Protocol):
+    """A stage that needs more in the home than a table of config.toml."""
+
+    def prepare(self, home: Path) -> None: ...
 
 
 class Fake(Server, Protocol):
