@@ -76,12 +76,14 @@ class HttpServer:
     """Calls `handle` on its loop for each request.
 
     A handler answers with a Reply at once, or with a coroutine that makes
-    one. `errors` collects what handlers raised (the client got a 500).
+    one. `errors` collects what handlers raised (the client got a 500),
+    `clock` gives the Date of answers.
     """
 
     handle: Handler
     port: int = 0
     errors: list[str] = field(default_factory=list)
+    clock: Callable[[], float] = time.time
     connections: "set[Connection]" = field(default_factory=set)
     _entering: set[asyncio.Task[Any]] = field(default_factory=set)
 
@@ -250,7 +252,7 @@ class Connection(asyncio.Protocol):
                   else f"Content-Length: {len(reply.body)}")
         head = (f"HTTP/1.1 {reply.status} "
                 f"{_REASONS.get(reply.status, 'Status')}\r\n"
-                f"Date: {_date(int(time.time()))}\r\n"
+                f"Date: {_date(int(self._server.clock()))}\r\n"
                 f"Content-Type: {reply.content_type}\r\n"
                 f"{length}\r\n{extra}"
                 f"{'Connection: close' + chr(13) + chr(10) if close else ''}"

@@ -11,7 +11,8 @@ error-trace/openapi.
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
+from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -49,6 +50,7 @@ SECRET_HINT = (f"copy the AppSecret at https://q.qq.com and set it with: "
 _URL_HINT = ("check the network and, if they are set, the addresses in "
              f"[{_TABLE}]; see: claw channel doctor qq")
 _TRIES = 3
+_SKEW_S = 2.0  # less may be the way there
 # Where QQ keeps what people send.
 _FILE_HOSTS = (".qq.com", ".qq.com.cn", ".qpic.cn", ".qlogo.cn")
 _BAD_SECRET = (100007, 100016, 11251, 11261, 11275)
@@ -72,7 +74,8 @@ class Api:
     def __init__(self, settings: "QqSettings", log: Log, *,
                  transport: httpx.AsyncBaseTransport | None = None,
                  sleep: Callable[[float], Awaitable[Any]] | None = None,
-                 clock: Callable[[], float] = time.monotonic) -> None:
+                 clock: Callable[[], float] = time.monotonic,
+                 now: Callable[[], float] = time.time) -> None:
         self.app_id = str(settings.app_id).strip()
         self.base_url = settings.base_url
         self.token_url = settings.token_url.strip()
@@ -81,6 +84,8 @@ class Api:
         self._secret = settings.app_secret.strip()
         self._log = log
         self._clock = clock
+        self._now = now
+        self._ahead_s = 0.0  # QQ's clock to ours
         self._gate = RateGate(clock)
         self._complained: dict[str, str] = {}
         self._token, self._token_until = "", float("-inf")
@@ -94,6 +99,11 @@ class Api:
 
     async def aclose(self) -> None:
         await self._http.aclose()
+
+    def server_time(self) -> float:
+        """Unix seconds by QQ's clock, by which messages grow too old to be
+        answered, as far as it has told it."""
+        return self._now() + self._ahead_s
 
     # -- the token
 
@@ -224,7 +234,8 @@ class Api:
 
     async def _request(self, method: str, url: str, **more: Any) -> Answer:
         try:
-            return await self._http.request(method, url, check=False, **more)
+            answer = await self._http.request(method, url, check=False,
+                                              **more)
         except UnavailableError as error:
             if error.hint is None or "proxy_url" not in error.hint:
                 error.hint = _URL_HINT
@@ -232,6 +243,11 @@ class Api:
         finally:
             # It keeps what stands in queries for secrets: ids, for ever.
             self._http.peer = self.peer
+        with suppress(ValueError, TypeError):  # no date
+            ahead = parsedate_to_datetime(answer.headers.get(
+                "date", "")).timestamp() - self._now()
+            self._ahead_s = ahead if abs(ahead) > _SKEW_S else 0.0
+        return answer
 
     def _read(self, answer: Answer) -> Any:
         if answer.status == 204 or not answer.content:

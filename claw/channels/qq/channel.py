@@ -25,7 +25,7 @@ from claw.core.channel import (
     Part,
     SendMessage,
 )
-from claw.core.errors import ConfigError
+from claw.core.errors import ConfigError, UnavailableError
 
 if TYPE_CHECKING:
     import httpx
@@ -76,8 +76,10 @@ message may arrive only when somebody writes again.
         from claw.channels.qq.session import Session
         from claw.channels.qq.webhook import Webhook
         self.settings = settings
+        self._log = deps.log
         self._api = Api(settings, deps.log, transport=transport,
-                        sleep=sleep, clock=clock)
+                        sleep=sleep, clock=clock, now=now)
+        now = self._api.server_time
         self._chats = Chats(deps.marks, now)
         self._sender = Sender(self._api, deps, self._chats,
                               markdown=settings.markdown, now=now)
@@ -125,6 +127,10 @@ message may arrive only when somebody writes again.
             raise ConfigError("nothing serves HTTP here",
                               hint="claw listen does")
         self._webhook.inbox = inbox
+        try:
+            self._events.bot_id = (await self._api.me())["id"]
+        except UnavailableError as error:  # mentions stay in guilds' texts
+            self._log("bot_unknown", error=error.message)
         await inbox.serve_webhook(self)
 
     def _verify(self, call: WebhookCall) -> None:

@@ -17,7 +17,7 @@ from claw.core.channel import KeepsMarks
 MOST_ANSWERS = 5
 AGAIN_S = 6 * 3600.0  # until QQ is asked whether it still refuses
 MARGIN_S = 60.0  # a key is taken for known that much shorter
-_MOST_ANCHORS = 4
+_MOST_ANCHORS = 16
 _MOST_CHATS = 500
 _MARK = "chat:"
 

@@ -96,7 +96,7 @@ def disarm(text: str, links: Collection[str] = ()) -> str:
     return "".join([*parts, text[at:]])
 
 
-def has_addresses(text: str) -> bool:
-    return bool(find_addresses(text))
-
-
+def find_hosts(text: str) -> set[str]:
+    """The hosts of its addresses."""
+    return {_SCHEME.sub("", text[start:end]).partition("/")[0].lower()
+            for start, end in find_addresses(text)}

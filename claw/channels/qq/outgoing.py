@@ -14,10 +14,12 @@ import secrets
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
+
 from claw.channels.outfiles import OutsideError
 from claw.channels.qq.api import FILE_S, Api, RefusedError
 from claw.channels.qq.chats import Anchor, Chats
-from claw.channels.qq.markup import TEXT_CHARS, disarm, has_addresses
+from claw.channels.qq.markup import TEXT_CHARS, disarm, find_hosts
 from claw.channels.qq.parts import FORMS, PartMaker, make_keyboard
 from claw.channels.qq.wire import USER, Place, read_place
 from claw.core.channel import ChannelDeps, Part, SendMessage
@@ -40,12 +42,13 @@ _SIGN = FORMS - 1
 _GONE = (22009, 40034024, 40034025, 304026, 304027, 304028, 50048)
 _NOT_NOW = (22009, 40034101, 40034102, 40034103, 40034104, 40034105, 304022,
             304035, 304045, 304046, 304047, 304048, 304049, 304050)
-_LEARNED = {"links": (40054010, 40034028, 304003),
-            "markdown": (40034012, 304036, 304041, 50055, 50056, 50057),
+_NO_LINKS = (40054010, 40034028, 304003)
+_LEARNED = {"markdown": (40034012, 304036, 304041, 50055, 50056, 50057),
             "buttons": (304037, 304038, 304039, 304040, 50037)}
 _VOICES = ("mp3", "wav", "silk")
 _MOST_TRIES = 12
 _MOST_SENT = 1000
+_HOSTS, _MOST_HOSTS = "refused:hosts", 200
 
 Form = tuple[int, dict[str, Any]]
 
@@ -111,11 +114,11 @@ class Sender:
         rich = str(part.data.get("markdown") or "")
         buttons = part.data.get("buttons")
         plain = [(_PLAIN, {"msg_type": _TEXT, "content": text})]
-        if has_addresses(text):
+        if hosts := find_hosts(text):
             disarmed = disarm(text)[:TEXT_CHARS]
             plain.append((_DISARMED, {"msg_type": _TEXT,
                                       "content": disarmed}))
-            if not self._takes("links"):
+            if hosts & set(self._refused_hosts()):
                 return plain[1:]
         if not place.has_keys or not self._markdown \
                 or not self._takes("markdown"):
@@ -138,6 +141,27 @@ class Sender:
         except ValueError:  # not by us
             return True
 
+    def _refused_hosts(self) -> dict[str, int]:
+        """Those of which a link was refused lately, and when."""
+        try:
+            known = msgspec.json.decode(self._marks.get(_HOSTS) or "{}",
+                                        type=dict[str, int])
+        except ValueError:  # not by us
+            return {}
+        return {host: at for host, at in known.items()
+                if self._now() - at < FORGET_S}
+
+    def _note_hosts(self, form: Form) -> None:
+        """Their links are refused. This is kept before the text goes out
+        without them: its first number may be used up, and would pass for
+        sent after a kill."""
+        text = str(form[1].get("content")
+                   or form[1].get("markdown", {}).get("content"))
+        known = self._refused_hosts()
+        known.update(dict.fromkeys(find_hosts(text), int(self._now())))
+        self._marks.set(_HOSTS, msgspec.json.encode(
+            dict(list(known.items())[-_MOST_HOSTS:])).decode())
+
     def _plainer(self, forms: list[Form], at: int, error: RefusedError
                  ) -> int | None:
         """The form to try after a refusal; None where that will not help."""
@@ -146,7 +170,9 @@ class Sender:
                 self._log("qq_refuses", what=what, error=error.message)
                 self._marks.set(f"refused:{what}", str(int(self._now())))
         number = forms[at][0]
-        if error.code in _LEARNED["links"]:
+        if error.code in _NO_LINKS:
+            self._log("qq_refuses", what="links", error=error.message)
+            self._note_hosts(forms[at])
             return next((n for n in range(at + 1, len(forms))
                          if forms[n][0] in (_DISARMED, _INSTEAD)), None)
         if number in (_BUTTONS, _RICH, _FILE):

@@ -37,9 +37,10 @@ class PartMaker:
 
     def parts(self, message: SendMessage) -> list[Part]:
         """The calls, in order; [] for a blank message without files."""
+        place = read_place(message.recipient)
         text, files = (self.files.split(
-            message.content, message.recipient.strip()) if message.files
-            else (message.content, []))
+            message.content, place.recipient if place else "")
+            if message.files else (message.content, []))
         files += self.files.attached(message.attachments)
         parts = [*self._texts(text, message.links), *(
             part for file in files
@@ -51,16 +52,10 @@ class PartMaker:
             if at >= 0:
                 parts[at] = replace(parts[at], data={
                     **parts[at].data, "buttons": buttons})
-        key = self._find_key(message)
+        key = (parse_id(message.answers or "") or self._latest(place)
+               if place else None)
         return [replace(part, data={**part.data, "msg_id": key})
                 for part in parts] if key else parts
-
-    def _find_key(self, message: SendMessage) -> str | None:
-        """The message that is answered."""
-        place = read_place(message.recipient)
-        if place is None:
-            return None
-        return parse_id(message.answers or "") or self._latest(place)
 
     def _texts(self, markdown: str, links: tuple[str, ...] | None
                ) -> Iterator[Part]:

@@ -26,6 +26,7 @@ MESSAGES = {"C2C_MESSAGE_CREATE": USER,
 # Those that come without a mention, to bots that may hear everything.
 UNADDRESSED = ("GROUP_MESSAGE_CREATE", "MESSAGE_CREATE")
 _QUOTES = 103  # message_type of one that answers another
+_PRIVATE = 2  # chat_type of a pressed button
 _ID = re.compile(r"[A-Za-z0-9_.:!~=+-]{1,200}")
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,128}")
 _FACE = re.compile(r'<faceType=\d+,faceId="([^"<>]*)",ext="([^"<>]*)">')
@@ -90,6 +91,7 @@ class Interaction(msgspec.Struct, frozen=True):
 
     id: str
     data: PressData = PressData()
+    chat_type: int = 0
     user_openid: str = ""
     group_openid: str = ""
     group_member_openid: str = ""
@@ -159,7 +161,9 @@ def read_message(event: str, data: Any) -> tuple[Message, Place, str]:
 def read_press(data: Any) -> tuple[Interaction, Place, str]:
     """A pressed button, its chat and who pressed it. Raises ValueError."""
     press = msgspec.convert(_known(data), Interaction)
-    place, sender = Place(USER, press.user_openid), press.user_openid
+    sender = press.user_openid or (  # in private one of them is there
+        press.data.resolved.user_id if press.chat_type == _PRIVATE else "")
+    place = Place(USER, sender)
     if press.group_openid:
         place, sender = Place(GROUP, press.group_openid), \
             press.group_member_openid

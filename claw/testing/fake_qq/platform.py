@@ -56,6 +56,7 @@ class FakeQq(FakeServer):
         self.calls: list[Call] = []
         self.starts_left = 1000
         self.world = World(clock)
+        self._server.clock = clock
         self._problems: list[str] = []
         self._tokens = 1
         self._bots: dict[str, Json] = {}
@@ -242,16 +243,23 @@ class FakeQq(FakeServer):
             self._changed.notify_all()
 
     def _say_early(self) -> None:
+        """What waits, once somebody is connected who was a moment ago."""
         with self._changed:
-            if not self.patient or not self._sockets.connections:
+            if not self.patient:
+                return
+            if not self._sockets.connections:
+                self._say_soon()
                 return
             self.patient = False
             for kind, data in self._early:
                 self.dispatch(kind, data)
 
-    def _ready(self, session_id: str, me: Json) -> Json:
+    def _say_soon(self) -> None:
         self._sockets.call_soon(lambda: asyncio.get_running_loop(
             ).call_later(_MOMENT_S, self._say_early))
+
+    def _ready(self, session_id: str, me: Json) -> Json:
+        self._say_soon()
         return {"version": 1, "session_id": session_id, "user": me,
                 "shard": [0, 1]}
 

@@ -240,10 +240,10 @@ def test_links_that_are_refused_can_still_be_read(bot, platform):
     platform.rules.links = False
 
     (sent,) = bot.sends("see https://docs.example.org/a/b.html now")
-    bot.sends("and example.org")
+    bot.sends("and docs.example.org")
 
     assert sent.text == "see docs[.]example[.]org/a/b.html now"
-    assert platform.answers()[1] == "and example[.]org"
+    assert platform.answers()[1] == "and docs[.]example[.]org"
     assert len(platform.list_calls("message")) == 3
 
 
@@ -474,3 +474,66 @@ def test_a_guilds_channel_is_written_to(bot, platform):
     (sent,) = bot.sends("**hello**", "channel:77")
 
     assert sent.body == {"content": "hello", "msg_id": "g1"}
+
+
+def test_a_site_that_is_allowed_stays_a_link_after_another_was_refused(
+        bot, platform):
+    platform.fault("message", "status", 1, status=400,
+                   parameters={"code": 40054010})
+    bot.sends("https://bad.example/a")
+
+    sent = bot.sends("https://good.example/a")
+
+    assert [m.text for m in sent] == ["bad[.]example/a",
+                                      "https://good.example/a"]
+
+
+def test_a_kill_after_a_refused_link_loses_nothing(bot, platform):
+    """The number that was refused is used up: under it the text would pass
+    for sent."""
+    platform.rules.links = False
+    (asked,) = bot.hears("where?")
+
+    async def first(channel):
+        message = answer(bot, asked, "at https://example.org/a")
+        (part,) = channel.parts(message)
+        platform.fault("message", "status", 1, status=400,
+                       parameters={"code": 40054010})
+        platform.fault("message", "reset", 1)
+        with pytest.raises(UnavailableError):
+            await channel.send_part(message, part)
+        return part
+
+    part = bot.use(first)
+
+    async def again(channel):
+        await channel.send_part(answer(bot, asked), part)
+    bot.use(again)
+
+    assert platform.answers() == ["at example[.]org/a"]
+
+
+def test_a_clock_that_is_wrong_shortens_no_window(bot, platform, clock):
+    """Ages are told by the platform's clock, which its answers show."""
+    (asked,) = bot.hears({"text": "do it", "group": GROUP,
+                          "user": ALICE_IN_GROUP})
+    bot.now = lambda: clock() + 1000.0  # ours alone
+    platform.rules.own_accord = 0
+
+    async def work(channel):
+        await channel.health_check()
+        await channel.send(answer(bot, asked, to=ROOM))
+    bot.use(work)
+
+    assert platform.answers(f"groups/{GROUP}") == ["it is done"]
+
+
+def test_a_burst_of_messages_keeps_its_keys(bot, platform):
+    asked = bot.hears(*(f"n{number}" for number in range(12)))
+
+    async def work(channel):
+        message = answer(bot, asked[0])
+        (part,) = channel.parts(message)
+        return channel.knows_key(message, part)
+
+    assert bot.use(work) is True
