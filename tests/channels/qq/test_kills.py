@@ -1,5 +1,4 @@
-"""SIGKILLs from outside while answers go out: what people see in the end.
-And "not now" in the queue, until somebody writes."""
+"""SIGKILLs from outside while answers go out: what people see in the end."""
 
 import random
 import time
