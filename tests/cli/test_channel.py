@@ -66,7 +66,7 @@ def test_list_as_json_tells_how_a_running_one_is(claw, platform, home):
     assert rows["telegram"]["last_receive"]
     assert rows["webhook"] == {
         "name": "webhook", "configured": False, "status": "unknown",
-        "last_receive": None, "last_send": None, "restarts": 0,
+        "last_receive": None, "last_send": None, "restarts": 0, "not_there": 0,
         "error": None, "hint": None, "rejected": None, "people": []}
 
 

@@ -12,8 +12,9 @@ Count = Annotated[int, msgspec.Meta(ge=0)]
 Seconds = Annotated[float, msgspec.Meta(ge=0.2, le=60)]
 
 SETUP = """\
-The agent answers in Messages on a Mac: it runs there, under a user who is
-signed in to iMessage, at best with an Apple Account of the agent's own.
+The agent answers in Messages, on a Mac that is signed in to iMessage. Best
+give it an Apple Account of its own. (Made after facts and fixtures: it was not
+yet tried on a Mac.)
 
 1. On the Mac open Messages and sign in (*Messages > Settings > iMessage*).
    Send somebody a message by hand, so that you know that it works.

@@ -85,7 +85,7 @@ pairing code: send `/bind CODE` to the bot in private. Or name people:
 '["E4F4AEA33253A2797FB897C50B81D7ED"]'
 
    QQ shows no account numbers. A person has one openid with your bot in \
-private and another in each group; `claw log` shows that of a stranger who \
+private and another in each group; `claw listen` logs that of a stranger who \
 mentions the bot.
 
 What QQ allows:
