@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from claw.testing.fake_openai import FakeOpenAI, last_user_text
 from claw.testing.prove.child import Child, environment
-from claw.testing.prove.stages import Stage, open_stage
+from claw.testing.prove.stages import PreparesHome, Stage, open_stage
 
 _CHAT = 1001
 _CONFIG = """\
@@ -151,6 +151,8 @@ class Listening:
         for name, stage in self.stages.items():
             stage.open()
             tables.append(self._relay(name, stage.settings()))
+            if isinstance(stage, PreparesHome):
+                stage.prepare(home)
         config = home / "config.toml"
         config.touch(mode=0o600)
         text = _CONFIG.format(url=self._model.url, tables="\n".join(tables))
