@@ -72,7 +72,8 @@ class Database:
                 return []
             return self._select(
                 db, "m.ROWID BETWEEN ? AND ? AND m.date_edited > ? AND "
-                "m.is_from_me = 0 GROUP BY m.ROWID ORDER BY m.date_edited "
+                "typeof(m.date_edited) = 'integer' AND m.is_from_me = 0 "
+                "GROUP BY m.ROWID ORDER BY m.date_edited "
                 f"LIMIT {PAGE}", (upto - _EDITABLE, upto, since))
 
     def guid_at(self, rowid: int) -> tuple[int, str | None]:
