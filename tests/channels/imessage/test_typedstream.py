@@ -36,7 +36,7 @@ def test_any_length_is_read_whole(text, mutable):
     # the mark of a text inside of an object that is none
     REAL.replace(b"NSString", b"NSStrinx")])
 def test_what_is_no_body_is_refused(blob):
-    with pytest.raises(ValueError, match="typedstream|number|object|type"):
+    with pytest.raises(ValueError, match=r"typedstream|number|object|type"):
         read_text(blob)
 
 
