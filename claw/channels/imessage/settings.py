@@ -12,8 +12,9 @@ Count = Annotated[int, msgspec.Meta(ge=0)]
 Seconds = Annotated[float, msgspec.Meta(ge=0.2, le=60)]
 
 SETUP = """\
-The agent answers in Messages on a Mac: it runs there, under a user who is
-signed in to iMessage, at best with an Apple Account of the agent's own.
+The agent runs on a Mac and answers in Messages, as the user who runs it.
+
+Give that user an Apple Account of the agent's own, where you can.
 
 1. On the Mac open Messages and sign in (*Messages > Settings > iMessage*).
    Send somebody a message by hand, so that you know that it works.
