@@ -26,9 +26,8 @@ if TYPE_CHECKING:
 
 
 class ImessageChannel(Channel):
-    """Messages of the user who runs claw. Made anywhere, for its settings
-    to be read; what it is asked elsewhere than on a Mac is a ConfigError.
-    `mac` is another machine, in tests."""
+    """Messages of the user who runs claw. Elsewhere than on a Mac making it
+    is a ConfigError. `mac` is another machine, in tests."""
 
     name = "imessage"
     Settings = ImessageSettings
@@ -59,6 +58,7 @@ class ImessageChannel(Channel):
         from claw.channels.imessage.outgoing import Sender
         self.settings = settings
         self._mac = mac or Mac()
+        self._mac.check()
         self._database = Database(self._mac)
         sleep = sleep or asyncio.sleep
         self._sender = Sender(self._mac, self._database, deps, sleep=sleep,
@@ -82,7 +82,6 @@ class ImessageChannel(Channel):
     # -- receiving and sending
 
     async def listen(self, inbox: Inbox) -> None:
-        self._mac.check()
         self._inbox = inbox
         await self._listener.run(inbox)
 
@@ -124,8 +123,7 @@ class ImessageChannel(Channel):
 
     async def health_check(self) -> bool:
         import asyncio
-        return self._mac.platform == "darwin" and await works(
-            asyncio.to_thread(self._database.newest))
+        return await works(asyncio.to_thread(self._database.newest))
 
     async def diagnose(self) -> list[Finding]:
         from claw.channels.imessage.diagnose import diagnose

@@ -38,7 +38,6 @@ class Database:
     does not let us, UnavailableError for what can't be read now."""
 
     def __init__(self, mac: Mac) -> None:
-        self._mac = mac
         self.path = mac.database
 
     def fingerprint(self) -> object:
@@ -72,7 +71,8 @@ class Database:
                 return []
             return self._select(
                 db, "m.ROWID BETWEEN ? AND ? AND m.date_edited > ? AND "
-                "m.is_from_me = 0 GROUP BY m.ROWID ORDER BY m.date_edited "
+                "typeof(m.date_edited) = 'integer' AND m.is_from_me = 0 "
+                "GROUP BY m.ROWID ORDER BY m.date_edited "
                 f"LIMIT {PAGE}", (upto - _EDITABLE, upto, since))
 
     def guid_at(self, rowid: int) -> tuple[int, str | None]:
@@ -135,7 +135,6 @@ class Database:
 
     @contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
-        self._mac.check()
         try:
             # SQLite's own error hides which of the two it is.
             with open(self.path, "rb"):

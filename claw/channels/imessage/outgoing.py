@@ -116,7 +116,6 @@ class Sender:
                    ) -> str | None:
         """Deliver one part; the guid of its row, None where there is none
         yet. Raises RequestRefusedError, AuthError, UnavailableError."""
-        self._mac.check()
         target = parse_recipient(message.recipient)
         content = part.text
         if part.kind == "file":

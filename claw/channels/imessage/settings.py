@@ -12,9 +12,9 @@ Count = Annotated[int, msgspec.Meta(ge=0)]
 Seconds = Annotated[float, msgspec.Meta(ge=0.2, le=60)]
 
 SETUP = """\
-The agent answers in Messages, on a Mac that is signed in to iMessage. Best
-give it an Apple Account of its own. (Made after facts and fixtures: it was not
-yet tried on a Mac.)
+The agent runs on a Mac and answers in Messages, as the user who runs it.
+
+Give that user an Apple Account of the agent's own, where you can.
 
 1. On the Mac open Messages and sign in (*Messages > Settings > iMessage*).
    Send somebody a message by hand, so that you know that it works.
@@ -50,7 +50,20 @@ That is why the agent is best given an account of its own.
 **When nothing arrives:** is the Mac awake (`caffeinate -s claw listen`), and
 does Messages show the message? **When nothing is delivered:** look for a red
 mark in Messages. macOS reports success for some messages that it never sends;
-claw looks in the database after each one.
+claw looks in the database after each one. A long silence of `osascript` is
+often a question of macOS that waits on the screen.
+
+**Bounds.** After an outage the messages of the last seven days are read; the
+first start reads nothing old. Tapbacks are left out. Answers are plain text;
+Messages makes previews of links by itself, so in an answer to foreign words
+only the links that the owner gave are links.
+
+**Not tried on a Mac.** All of this was built from published facts about
+macOS 10.13 to 26 and tried against a made-up Messages: the database's
+columns, the encoding of texts (one real sample), the script. What waits for a
+Mac: that the script compiles and sends as it is on each system, `participant`
+and `chat id` of groups on macOS 26, where files must lie to be sent, the
+wording and numbers of errors, and each of the rights above.
 """
 
 
