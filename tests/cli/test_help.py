@@ -107,7 +107,7 @@ def test_the_options_of_other_tools_are_answered(claw, line, meant):
 
 
 @pytest.mark.parametrize("line", [
-    ["plugins"], ["uninstall"], ["fragmenta"], ["openai"],
+    ["plugins"], ["fragmenta"], ["openai"],
     ["ask", "hi", "--async"], ["ask", "hi", "--xyz"],
     ["memory", "get", "k", "-n", "3"]])
 def test_what_is_like_nothing_is_answered_with_the_page(claw, line):

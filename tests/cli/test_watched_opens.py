@@ -92,6 +92,7 @@ CALLS = {
     "gateway token": [["add", "laptop"], ["list"]], "gateway pair": [[]],
     "channel setup": [[]], "channel list": [[]], "channel doctor": [[]],
     "queue list": [["--all"]], "queue retry": [[]],
+    "backup create": [["COPY"]], "backup verify": [["COPY"]],
     "queue purge": [["--older-than", "0d", "--yes"]],
     "memory recall": [["tea"], ["--as-of", "2126-01-01", "tea"],
                       ["--docs", "notes", "tea"]],
@@ -137,7 +138,10 @@ CALLS = {
     "do": [["list the files"]], "help": [["ask"]], "version": [[]],
 }
 # Works in folders of its own; runs until it is stopped (below).
-NOT_HERE = {"prove", "tap", "acp", "gateway serve", "gateway link"}
+NOT_HERE = {"prove", "tap", "acp", "gateway serve", "gateway link",
+            "backup restore"} | {
+    f"service {name}" for name in (  # these are the service manager's
+        "install", "uninstall", "start", "stop", "status", "logs")}
 
 
 @pytest.fixture
@@ -231,7 +235,8 @@ def test_no_command_opens_by_a_path_that_could_lead_out(
         '{"key": "f", "content": "foreign"}\n')
     names = {"OUTSIDE": str(tmp_path / "outside.txt"),
              "FOREIGN": str(tmp_path / "foreign.ndjson"),
-             "NOTES": str(workspace / "owners/notes")}
+             "NOTES": str(workspace / "owners/notes"),
+             "COPY": str(tmp_path / "copy.tar.gz")}
     commands = [
         call if name == "listen" else [
             *name.split(), *(names.get(word, word) for word in call)]

@@ -11,23 +11,24 @@ from typing import TYPE_CHECKING, Any
 
 from claw.channels.connection import works
 from claw.channels.dingtalk.settings import SETUP, DingtalkSettings
+from claw.channels.sending import PartChannel
 from claw.core.abilities import Finding
 from claw.core.channel import (
     Capabilities,
-    Channel,
     ChannelDeps,
     Inbox,
     Part,
-    SendMessage,
 )
 
 if TYPE_CHECKING:
     import httpx
 
+    from claw.channels.dingtalk.outgoing import Sender
+
 _HEALTH_S = 5.0
 
 
-class DingtalkChannel(Channel):
+class DingtalkChannel(PartChannel):
     """One robot. Nothing is asked of the network before the first call."""
 
     name = "dingtalk"
@@ -44,6 +45,8 @@ shown; tables are not.
 - To send a file, write a marker on a line of its own, outside of code: \
 [IMAGE:path], [DOCUMENT:path], [VIDEO:path], [AUDIO:path] or [VOICE:path].
 - Do not describe your tool calls. Give the result."""
+
+    _sender: "Sender"
 
     def __init__(self, settings: DingtalkSettings, deps: ChannelDeps, *,
                  transport: "httpx.AsyncBaseTransport | None" = None,
@@ -74,21 +77,6 @@ shown; tables are not.
 
     async def listen(self, inbox: Inbox) -> None:
         await self._receiver.run(inbox)
-
-    def parts(self, message: SendMessage) -> list[Part]:
-        return self._sender.parts(message)
-
-    async def send_part(self, message: SendMessage, part: Part
-                        ) -> str | None:
-        return await self._sender.part(message, part)
-
-    async def send_part_telling(self, message: SendMessage, part: Part,
-                                leaving: Callable[[], None]) -> str | None:
-        return await self._sender.part(message, part, leaving)
-
-    async def send(self, message: SendMessage) -> None:
-        for part in self.parts(message):
-            await self._sender.part(message, part)
 
     def mark_repeated(self, part: Part, note: str) -> Part:
         return self._sender.mark(part, note)

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from claw.channels.connection import works
 from claw.channels.imessage.settings import SETUP, ImessageSettings
+from claw.channels.sending import PartChannel
 from claw.core.abilities import Doubt, Finding, TakesReplies
 from claw.core.channel import (
     Capabilities,
-    Channel,
     ChannelDeps,
     Inbox,
     Part,
@@ -22,10 +22,11 @@ from claw.core.channel import (
 
 if TYPE_CHECKING:
     from claw.channels.imessage.mac import Mac
+    from claw.channels.imessage.outgoing import Sender
     from claw.channels.imessage.rows import Row
 
 
-class ImessageChannel(Channel):
+class ImessageChannel(PartChannel):
     """Messages of the user who runs claw. Elsewhere than on a Mac making it
     is a ConfigError. `mac` is another machine, in tests."""
 
@@ -43,6 +44,8 @@ class ImessageChannel(Channel):
 - To send a file, write a marker on a line of its own, outside of code: \
 [IMAGE:path], [DOCUMENT:path], [VIDEO:path] or [AUDIO:path].
 - Do not describe your tool calls. Give the result."""
+
+    _sender: "Sender"
 
     def __init__(self, settings: ImessageSettings, deps: ChannelDeps, *,
                  mac: "Mac | None" = None,
@@ -94,21 +97,6 @@ class ImessageChannel(Channel):
                 await self._inbox.reply(reply_key(row), message, part)
             else:
                 await self.send_part(message, part)
-
-    def parts(self, message: SendMessage) -> list[Part]:
-        return self._sender.parts(message)
-
-    async def send_part(self, message: SendMessage, part: Part
-                        ) -> str | None:
-        return await self._sender.part(message, part)
-
-    async def send_part_telling(self, message: SendMessage, part: Part,
-                                leaving: Callable[[], None]) -> str | None:
-        return await self._sender.part(message, part, leaving)
-
-    async def send(self, message: SendMessage) -> None:
-        for part in self.parts(message):
-            await self._sender.part(message, part)
 
     def mark_repeated(self, part: Part, note: str) -> Part:
         return self._sender.mark(part, note)

@@ -17,6 +17,7 @@ from claw.channels.lark.settings import (
     LarkSettings,
     write_setup,
 )
+from claw.channels.sending import PartChannel
 from claw.core.abilities import (
     Delivery,
     Doubt,
@@ -27,11 +28,9 @@ from claw.core.abilities import (
 )
 from claw.core.channel import (
     Capabilities,
-    Channel,
     ChannelDeps,
     Inbox,
     Part,
-    SendMessage,
 )
 from claw.core.errors import ClawError, ConfigError
 from claw.core.value import replace
@@ -45,7 +44,7 @@ _HEALTH_S = 5.0
 _CATCH_UP_S = 4.0
 
 
-class LarkChannel(Channel):
+class LarkChannel(PartChannel):
     """One app. Nothing is asked of the network before the first call."""
 
     name = "lark"
@@ -143,21 +142,6 @@ class LarkChannel(Channel):
         await self._receiver.caught_up(_CATCH_UP_S)
 
     # -- sending
-
-    def parts(self, message: SendMessage) -> list[Part]:
-        return self._sender.parts(message)
-
-    async def send_part(self, message: SendMessage, part: Part
-                        ) -> str | None:
-        return await self._sender.part(message, part)
-
-    async def send_part_telling(self, message: SendMessage, part: Part,
-                                leaving: Callable[[], None]) -> str | None:
-        return await self._sender.part(message, part, leaving)
-
-    async def send(self, message: SendMessage) -> None:
-        for part in self.parts(message):
-            await self._sender.part(message, part)
 
     def mark_repeated(self, part: Part, note: str) -> Part:
         from claw.channels.lark.outgoing import mark

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from claw.channels.connection import works
 from claw.channels.matrix.settings import SETUP, MatrixSettings
+from claw.channels.sending import PartChannel
 from claw.core.abilities import Doubt, Finding
 from claw.core.channel import (
     Capabilities,
-    Channel,
     ChannelDeps,
     Inbox,
     Part,
@@ -29,7 +29,7 @@ _HEALTH_S = 5.0
 KEY_HOLDS_S = 20 * 60.0
 
 
-class MatrixChannel(Channel):
+class MatrixChannel(PartChannel):
     """One account. Nothing is asked of the network before the first
     call. Two listeners with one token would take each other's room keys,
     so one polls for it at a time."""
@@ -105,20 +105,6 @@ such; for a heading write a bold line, never #.
 
     async def listen(self, inbox: Inbox) -> None:
         await self._syncer.run(inbox)
-
-    def parts(self, message: SendMessage) -> list[Part]:
-        return self._sender.parts(message)
-
-    async def send_part(self, message: SendMessage, part: Part) -> str | None:
-        return await self._sender.part(message, part)
-
-    async def send_part_telling(self, message: SendMessage, part: Part,
-                                leaving: Callable[[], None]) -> str | None:
-        return await self._sender.part(message, part, leaving)
-
-    async def send(self, message: SendMessage) -> None:
-        for part in self.parts(message):
-            await self._sender.part(message, part)
 
     def mark_repeated(self, part: Part, note: str) -> Part:
         from claw.channels.matrix.parts import mark

@@ -11,23 +11,24 @@ from typing import TYPE_CHECKING, Any
 
 from claw.channels.connection import works
 from claw.channels.mattermost.settings import SETUP, MattermostSettings
+from claw.channels.sending import PartChannel
 from claw.core.abilities import Doubt, Finding
 from claw.core.channel import (
     Capabilities,
-    Channel,
     ChannelDeps,
     Inbox,
     Part,
-    SendMessage,
 )
 
 if TYPE_CHECKING:
     import httpx
 
+    from claw.channels.mattermost.outgoing import Sender
+
 _HEALTH_S = 5.0
 
 
-class MattermostChannel(Channel):
+class MattermostChannel(PartChannel):
     """One bot. Nothing is asked of the network before the first call."""
 
     name = "mattermost"
@@ -45,6 +46,8 @@ class MattermostChannel(Channel):
 - To send a file, write a marker on a line of its own, outside of code: \
 [IMAGE:path], [DOCUMENT:path], [VIDEO:path], [AUDIO:path] or [VOICE:path].
 - Do not describe your tool calls. Give the result."""
+
+    _sender: "Sender"
 
     def __init__(self, settings: MattermostSettings, deps: ChannelDeps, *,
                  transport: "httpx.AsyncBaseTransport | None" = None,
@@ -72,21 +75,6 @@ class MattermostChannel(Channel):
 
     async def listen(self, inbox: Inbox) -> None:
         await self._listener.run(inbox)
-
-    def parts(self, message: SendMessage) -> list[Part]:
-        return self._sender.parts(message)
-
-    async def send_part(self, message: SendMessage, part: Part
-                        ) -> str | None:
-        return await self._sender.part(message, part)
-
-    async def send_part_telling(self, message: SendMessage, part: Part,
-                                leaving: Callable[[], None]) -> str | None:
-        return await self._sender.part(message, part, leaving)
-
-    async def send(self, message: SendMessage) -> None:
-        for part in self.parts(message):
-            await self._sender.part(message, part)
 
     def mark_repeated(self, part: Part, note: str) -> Part:
         return self._sender.mark(part, note)

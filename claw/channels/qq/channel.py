@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from claw.channels.connection import works
 from claw.channels.qq.settings import SETUP, QqSettings
+from claw.channels.sending import PartChannel
 from claw.core.abilities import (
     Delivery,
     Finding,
@@ -19,7 +20,6 @@ from claw.core.abilities import (
 )
 from claw.core.channel import (
     Capabilities,
-    Channel,
     ChannelDeps,
     Inbox,
     Part,
@@ -30,11 +30,13 @@ from claw.core.errors import ConfigError, UnavailableError
 if TYPE_CHECKING:
     import httpx
 
+    from claw.channels.qq.outgoing import Sender
+
 _HEALTH_S = 5.0
 _SILENT_S = 45.0  # a heartbeat is answered every 41
 
 
-class QqChannel(Channel):
+class QqChannel(PartChannel):
     """One bot. Parts, closing and diagnosis included. With mode "websocket"
     it receives alone for its account, with "webhook" the gateway serves it:
     what only one of them has is given to the instance. `now` is Unix
@@ -61,6 +63,8 @@ characters is best.
 - What is said later than an hour (in a group: five minutes) after the last \
 message may arrive only when somebody writes again.
 - Do not describe your tool calls. Give the result."""
+
+    _sender: "Sender"
 
     def __init__(self, settings: QqSettings, deps: ChannelDeps, *,
                  transport: "httpx.AsyncBaseTransport | None" = None,
@@ -138,21 +142,6 @@ message may arrive only when somebody writes again.
 
     async def _parse(self, call: WebhookCall) -> Delivery:
         return await self._webhook.parse(call)
-
-    def parts(self, message: SendMessage) -> list[Part]:
-        return self._sender.parts(message)
-
-    async def send_part(self, message: SendMessage, part: Part
-                        ) -> str | None:
-        return await self._sender.part(message, part)
-
-    async def send(self, message: SendMessage) -> None:
-        for part in self.parts(message):
-            await self._sender.part(message, part)
-
-    async def send_part_telling(self, message: SendMessage, part: Part,
-                                leaving: Callable[[], None]) -> str | None:
-        return await self._sender.part(message, part, leaving)
 
     def knows_key(self, message: SendMessage, part: Part) -> bool:
         return self._sender.knows_key(message, part)

@@ -9,15 +9,14 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
 from claw.channels.connection import works
+from claw.channels.sending import PartChannel
 from claw.channels.signal.settings import SETUP, SignalSettings
 from claw.core.abilities import Finding
 from claw.core.channel import (
     Capabilities,
-    Channel,
     ChannelDeps,
     Inbox,
     Part,
-    SendMessage,
 )
 
 if TYPE_CHECKING:
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 _HEALTH_S = 10.0
 
 
-class SignalChannel(Channel):
+class SignalChannel(PartChannel):
     """One account. Nothing is asked of the network before the first call.
     The daemon gives every listener every message: one listens at a time."""
 
@@ -83,21 +82,6 @@ write a bold line, never #. There are no tables.
 
     async def listen(self, inbox: Inbox) -> None:
         await self._listener.run(inbox)
-
-    def parts(self, message: SendMessage) -> list[Part]:
-        return self._sender.parts(message)
-
-    async def send_part(self, message: SendMessage, part: Part
-                        ) -> str | None:
-        return await self._sender.part(message, part)
-
-    async def send_part_telling(self, message: SendMessage, part: Part,
-                                leaving: Callable[[], None]) -> str | None:
-        return await self._sender.part(message, part, leaving)
-
-    async def send(self, message: SendMessage) -> None:
-        for part in self.parts(message):
-            await self._sender.part(message, part)
 
     def mark_repeated(self, part: Part, note: str) -> Part:
         from claw.channels.signal.outgoing import mark

@@ -10,25 +10,26 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
 from claw.channels.connection import works
+from claw.channels.sending import PartChannel
 from claw.channels.slack.settings import SETUP, SlackSettings
 from claw.core.abilities import Doubt, Finding
 from claw.core.channel import (
     Capabilities,
-    Channel,
     ChannelDeps,
     Inbox,
     Part,
-    SendMessage,
 )
 
 if TYPE_CHECKING:
     import httpx
 
+    from claw.channels.slack.outgoing import Sender
+
 _HEALTH_S = 5.0
 _CATCH_UP_S = 4.0
 
 
-class SlackChannel(Channel):
+class SlackChannel(PartChannel):
     """One bot. Parts, looking for them, closing and diagnosis included;
     nothing is asked of the network before the first call."""
 
@@ -47,6 +48,8 @@ as such; for a heading write a bold line, never #. There are no tables.
 [IMAGE:target], [DOCUMENT:target], [VIDEO:target], [AUDIO:target] or \
 [VOICE:target]; the target is a path.
 - Do not describe your tool calls. Give the result."""
+
+    _sender: "Sender"
 
     def __init__(self, settings: SlackSettings, deps: ChannelDeps, *,
                  transport: "httpx.AsyncBaseTransport | None" = None,
@@ -78,21 +81,6 @@ as such; for a heading write a bold line, never #. There are no tables.
 
     async def listen(self, inbox: Inbox) -> None:
         await self._receiver.run(inbox)
-
-    def parts(self, message: SendMessage) -> list[Part]:
-        return self._sender.parts(message)
-
-    async def send_part(self, message: SendMessage, part: Part
-                        ) -> str | None:
-        return await self._sender.part(message, part)
-
-    async def send(self, message: SendMessage) -> None:
-        for part in self.parts(message):
-            await self._sender.part(message, part)
-
-    async def send_part_telling(self, message: SendMessage, part: Part,
-                                leaving: Callable[[], None]) -> str | None:
-        return await self._sender.part(message, part, leaving)
 
     def mark_repeated(self, part: Part, note: str) -> Part:
         from claw.channels.slack.outgoing import mark

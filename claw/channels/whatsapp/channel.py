@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
 from claw.channels.connection import works
+from claw.channels.sending import PartChannel
 from claw.channels.whatsapp.settings import SETUP, TABLE, WhatsappSettings
 from claw.core.abilities import (
     Delivery,
@@ -22,22 +23,22 @@ from claw.core.abilities import (
 )
 from claw.core.channel import (
     Capabilities,
-    Channel,
     ChannelDeps,
     Inbox,
     Part,
-    SendMessage,
 )
 from claw.core.errors import ConfigError
 
 if TYPE_CHECKING:
     import httpx
 
+    from claw.channels.whatsapp.outgoing import Sender
+
 _HEALTH_S = 5.0
 _BODY_BYTES = 3 << 20  # Meta's own bound
 
 
-class WhatsappChannel(Channel):
+class WhatsappChannel(PartChannel):
     """One number. `clock` is monotonic seconds, `now` Unix seconds."""
 
     name = "whatsapp"
@@ -56,6 +57,8 @@ for a heading write a bold line, never #. Tables are shown as they are typed.
 - To send a file, write a marker on a line of its own, outside of code: \
 [IMAGE:path], [DOCUMENT:path], [VIDEO:path], [AUDIO:path] or [VOICE:path].
 - Do not describe your tool calls. Give the result."""
+
+    _sender: "Sender"
 
     def __init__(self, settings: WhatsappSettings, deps: ChannelDeps, *,
                  transport: "httpx.AsyncBaseTransport | None" = None,
@@ -124,21 +127,6 @@ for a heading write a bold line, never #. Tables are shown as they are typed.
         return await self._receiver.read(call)
 
     # -- sending
-
-    def parts(self, message: SendMessage) -> list[Part]:
-        return self._sender.parts(message)
-
-    async def send_part(self, message: SendMessage, part: Part
-                        ) -> str | None:
-        return await self._sender.part(message, part)
-
-    async def send_part_telling(self, message: SendMessage, part: Part,
-                                leaving: Callable[[], None]) -> str | None:
-        return await self._sender.part(message, part, leaving)
-
-    async def send(self, message: SendMessage) -> None:
-        for part in self.parts(message):
-            await self._sender.part(message, part)
 
     def mark_repeated(self, part: Part, note: str) -> Part:
         return self._sender.mark(part, note)

@@ -22,7 +22,8 @@ from typing import IO, TypeAlias
 
 import msgspec
 
-from claw.core.errors import StorageError, UsageError
+from claw.core.errors import NotFoundError, StorageError, UsageError
+from claw.security.files import beneath
 from claw.storage.backup.collect import Skipped, Source
 from claw.storage.backup.seal import Sealer, Unsealer, is_sealed
 from claw.storage.sqlite import connect, copy_to
@@ -111,7 +112,7 @@ def _write(file: IO[bytes], sources: Sequence[Source],
         for source in sources:
             try:
                 member = _add(archive, source)
-            except FileNotFoundError:
+            except (FileNotFoundError, NotFoundError):
                 left.append((source.name, "it went meanwhile"))
                 continue
             members.append(member)
@@ -134,9 +135,9 @@ def _add(archive: tarfile.TarFile, source: Source) -> Member:
             rows = _copy_database(source.path, held)
             mode = 0o600
         else:
-            number = os.open(source.path, os.O_RDONLY | os.O_NOFOLLOW
-                             | os.O_NONBLOCK)
-            with open(number, "rb") as file:
+            with beneath.opened(source.top, source.inside, os.O_RDONLY
+                                | os.O_NONBLOCK) as number, \
+                    open(number, "rb", closefd=False) as file:
                 mode = 0o600 | os.fstat(number).st_mode & 0o100
                 while piece := file.read(_PIECE):
                     held.write(piece)
@@ -176,6 +177,7 @@ def count_rows(copy: Path, path: Path | str) -> dict[str, int]:
                                    hint="claw doctor says what helps")
             names = [name for (name,) in connection.execute(
                 "SELECT name FROM sqlite_master WHERE type = 'table'"
+                " AND sql NOT LIKE 'CREATE VIRTUAL%'"  # indexes of others
                 " AND name NOT LIKE 'sqlite~_%' ESCAPE '~' ORDER BY name")]
             return {name: connection.execute(
                 'SELECT count(*) FROM "{}"'.format(name.replace('"', '""'))

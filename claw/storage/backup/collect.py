@@ -8,28 +8,37 @@ so they come after it. Links are not followed.
 """
 
 import os
-import stat
 from collections.abc import Iterator
 from fnmatch import fnmatch
 from pathlib import Path
 
+from claw.core.errors import ClawError
 from claw.core.value import Value
+from claw.security.files import beneath
+from claw.security.files.walk import Walk
 
 # What a process leaves beside its files, and says of itself while it runs.
-_PASSING = ("*-wal", "*-shm", "*-journal", "*.lock", ".claw-*.tmp",
+_PASSING = ("*-wal", "*-shm", "*-journal", "*.lock", "*.claw-*.tmp",
             "state/listen.json", "state/gateway.json")
 _FOLDERS = ("state/backups", "*/__pycache__", "__pycache__")
 _FIRST = ("state/marks/*", "state/people.json", "state/jobs.db",
           "state/queue.db")
 _SQLITE = b"SQLite format 3\0"
+_MOST = 10_000_000
 
 
 class Source(Value):
-    """A file to copy: its `name` in the archive, and where it lies."""
+    """A file to copy: its `name` in the archive, and where it lies below
+    `top`."""
 
     name: str
-    path: Path
+    top: Path
+    inside: str
     is_database: bool = False
+
+    @property
+    def path(self) -> Path:
+        return self.top / self.inside
 
 
 class Skipped(Value):
@@ -41,11 +50,12 @@ class Skipped(Value):
 
 def collect(home: Path, workspace: Path) -> tuple[list[Source],
                                                   list[Skipped]]:
-    """The files of both folders, in the order to copy them in."""
+    """The files of both folders, in the order to copy them in. Raises
+    StorageError for a folder that can't be read."""
     sources: list[Source] = []
     skipped: list[Skipped] = []
-    for found in (*_look("workspace", workspace, ()),
-                  *_look("home", home, (workspace,))):
+    for found in (*_look("workspace", workspace, None),
+                  *_look("home", home, workspace)):
         if isinstance(found, Source):
             sources.append(found)
         else:
@@ -61,40 +71,28 @@ def _rank(source: Source) -> tuple[int, bool, bool]:
     return first, not source.is_database, root == "home"
 
 
-def _look(root: str, top: Path, without: tuple[Path, ...]
+def _look(root: str, top: Path, without: Path | None
           ) -> Iterator[Source | Skipped]:
-    for folder, folders, files in os.walk(top):
-        here = Path(folder)
-        for name in sorted(folders):
-            path = here / name
-            inside = path.relative_to(top).as_posix()
-            if path in without or any(fnmatch(inside, one)
-                                      for one in _FOLDERS):
-                folders.remove(name)
-            elif path.is_symlink():
-                yield Skipped(f"{root}/{inside}", "a link")
-        folders.sort()
-        for name in sorted(files):
-            inside = (here / name).relative_to(top).as_posix()
-            if not any(fnmatch(inside, one) for one in _PASSING):
-                yield from _look_at(f"{root}/{inside}", here / name)
-
-
-def _look_at(name: str, path: Path) -> Iterator[Source | Skipped]:
-    try:
-        mode = path.lstat().st_mode
-        if stat.S_ISREG(mode):
-            yield Source(name, path, _is_database(path))
-            return
-    except FileNotFoundError:  # it was only passing
+    if not top.is_dir():
         return
-    except OSError as error:
-        yield Skipped(name, error.strerror or str(error))
-        return
-    yield Skipped(name, "a link" if stat.S_ISLNK(mode) else "no file")
+
+    def allowed(path: Path) -> bool:
+        inside = path.relative_to(top).as_posix()
+        return path != without and not any(
+            fnmatch(inside, one) for one in (*_FOLDERS, *_PASSING))
+    walk = Walk(top, ".", allowed, _MOST)
+    for inside in walk:
+        try:
+            yield Source(f"{root}/{inside}", top, inside,
+                         _is_database(top, inside))
+        except FileNotFoundError:  # it was only passing
+            continue
+        except (ClawError, OSError) as error:
+            yield Skipped(f"{root}/{inside}", str(error))
+    if walk.cut:
+        yield Skipped(root, "some of its folders can't be read")
 
 
-def _is_database(path: Path) -> bool:
-    number = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    with open(number, "rb") as file:
-        return file.read(len(_SQLITE)) == _SQLITE
+def _is_database(top: Path, inside: str) -> bool:
+    with beneath.opened(top, inside, os.O_RDONLY | os.O_NONBLOCK) as number:
+        return os.pread(number, len(_SQLITE), 0) == _SQLITE

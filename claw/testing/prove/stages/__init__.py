@@ -22,9 +22,10 @@ STAGES = Registry("stage", "claw.stages", {
     "whatsapp": "claw.testing.prove.stages.whatsapp:WhatsappStage",
     "dingtalk": "claw.testing.prove.stages.dingtalk:DingtalkStage",
     "imessage": "claw.testing.prove.stages.imessage:ImessageStage",
-    "webhook": "claw.testing.prove.stages.webhook:WebhookStage",
     "signal": "claw.testing.prove.stages.signal:SignalStage",
     "qq": "claw.testing.prove.stages.qq:QqStage",
+    # The last one: the short set runs on the first and on it.
+    "webhook": "claw.testing.prove.stages.webhook:WebhookStage",
 })
 
 
