@@ -57,10 +57,10 @@ def tells(text: str) -> bool:
     what others said too, and a ruled line says nothing."""
     plain = unicodedata.normalize("NFC", text)
     if len(plain.encode("utf-8", "surrogatepass")) < LEAST_BYTES \
-            or is_frame(text) or not any(map(str.isalnum, text)):
+            or is_frame(plain) or not any(map(str.isalnum, plain)):
         return False
-    is_word = text.isalpha() and spaceless_share(text) == 0
-    return not is_word or len(text) >= WORD_CHARS
+    is_word = plain.isalpha() and spaceless_share(plain) == 0
+    return not is_word or len(plain) >= WORD_CHARS
 
 
 def list_terms(text: str) -> Iterator[str]:

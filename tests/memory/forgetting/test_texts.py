@@ -134,6 +134,7 @@ _odd = st.text(alphabet="\\u0a\"n\xa0é/b \n\U0001f600", max_size=12)
 
 
 @example("00000000", "\xa0", "")
+@example("AAAAAAA\xc0", "", "")
 @given(st.text(min_size=8) | _odd, st.text() | _odd, st.text() | _odd)
 def test_json_stays_json_and_holds_it_no_more(secret, before, after):
     texts = Texts([secret])
