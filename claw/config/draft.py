@@ -78,9 +78,13 @@ class Draft:
         """Write it, if anything changed."""
         if not self._changed:
             return
+        replace(self.places, self.encode(), self._before)
+
+    def encode(self) -> bytes:
+        """The text as it would be written."""
         text = self._text.replace("\n", "\r\n") if self._crlf else self._text
         mark = _BOM if self._old.startswith(_BOM) else b""
-        replace(self.places, mark + text.encode(), self._before)
+        return mark + text.encode()
 
     def _edit(self, change: Any) -> None:
         try:
