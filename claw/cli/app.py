@@ -206,6 +206,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
                       "says of itself.", _AT + "backup.verify:verify"),
     "backup restore": ("Put a backup in the place of settings and workspace.",
                        _AT + "backup.restore:restore"),
+    "migrate": ("Bring settings, memories, skills and jobs of another agent "
+                "to claw.", _AT + "migrate.command:migrate"),
     "gateway serve": ("Serve HTTP for other programs, without the "
                       "channels.", _AT + "gateway.serve:serve"),
     "gateway token": ("Make keys of the gateway, list them, change them, "

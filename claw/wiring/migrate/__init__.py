@@ -18,7 +18,7 @@ from typing import Any, Literal
 from claw.core.value import Value, made
 from claw.storage.jobs.model import JobSpec
 
-AGENTS = ("zeroclaw", "openclaw")
+AGENTS = ("zeroclaw", "openclaw", "nanobot", "hermes")
 PARTS = ("settings", "files", "memories", "skills", "sessions", "jobs")
 
 # What becomes of one thing: it is brought; it is there already; it is

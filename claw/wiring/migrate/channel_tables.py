@@ -19,8 +19,9 @@ ROWS: Rows = {
                               "apiRoot": "api_base_url"}),
     "discord": ("discord", {"token": "bot_token", "botToken": "bot_token"}),
     "slack": ("slack", {"botToken": "bot_token", "appToken": "app_token"}),
-    "mattermost": ("mattermost", {"botToken": "bot_token", "token":
-                                  "bot_token", "baseUrl": "url"}),
+    "mattermost": ("mattermost", {
+        "botToken": "bot_token", "token": "bot_token", "baseUrl": "url",
+        "serverUrl": "url"}),
     "matrix": ("matrix", {"homeserver": "homeserver", "accessToken":
                           "access_token", "userId": "user_id",
                           "deviceId": "device_id"}),
@@ -53,6 +54,9 @@ _SHARED = {"proxy": "proxy_url", "proxyUrl": "proxy_url",
            "groupAllowFrom": "allowed_users"}
 _PREFIX = re.compile(r"(?:user|tg|[a-z]{3,10}):(?=[^/])", re.IGNORECASE)
 _BRIDGED = ("whatsapp",)
+_SILENT = ("enabled", "dmPolicy", "dm.policy", "dm.enabled", "daemonHost",
+           "daemonPort", "domain", "instanceId", "name", "identityKey")
+_MOST_LEFT = 12
 
 
 def list_channel(name: str, table: Mapping[str, Any], source: str
@@ -66,23 +70,37 @@ def list_channel(name: str, table: Mapping[str, Any], source: str
     if table.get("enabled") is False:
         yield Setting(source, None, None, "it is switched off")
         return
-    allowed: list[str] = []
     if ours in _BRIDGED:
         yield Setting(source, None, None, "it is a bridge to a telephone; "
-                      f"claw speaks to the platform itself: claw channel "
+                      "claw speaks to the platform itself: claw channel "
                       f"setup {ours}")
         return
+    if table.get("domain") == "lark":
+        ours = "lark"
+    allowed: list[str] = []
+    left: list[str] = []
     for path, value in leaves(table):
         theirs = ".".join(path)
         key = keys.get(theirs) or _SHARED.get(theirs)
         if key == "allowed_users":
             allowed += [_bare(each) for each in texts(value)]
+        elif theirs == "groupPolicy":
+            if value == "mention":
+                yield Setting(f"{source}.{theirs}", (
+                    "channels_config", ours, "mention_only"), True)
         elif key is not None and value != "":
             yield Setting(f"{source}.{theirs}", ("channels_config", ours,
                                                  key), value)
-        elif theirs not in ("enabled", "dmPolicy", "dm.policy", "dm.enabled"):
-            yield Setting(f"{source}.{theirs}", None, None,
-                          "claw has no such setting")
+        elif theirs not in _SILENT and value not in ("", [], False):
+            left.append(theirs)
+    host, port = table.get("daemonHost"), table.get("daemonPort")
+    if isinstance(host, str) and isinstance(port, int):
+        yield Setting(f"{source}.daemonHost", ("channels_config", ours,
+                                               "http_url"),
+                      f"http://{host}:{port}")
+    if left:
+        yield Setting(source, None, None, "claw has no such settings: "
+                      + ", ".join(left[:_MOST_LEFT]))
     if allowed:
         yield Setting(f"{source}.allowFrom",
                       ("channels_config", ours, "allowed_users"),

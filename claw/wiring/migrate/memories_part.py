@@ -6,6 +6,7 @@ another text under a key that is taken gets a key of its own.
 """
 
 import contextlib
+import json
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -15,7 +16,7 @@ from pathlib import Path
 
 from claw.config.tree import Tree
 from claw.core.errors import ClawError
-from claw.core.memory import CORE, MemoryEntry
+from claw.core.memory import CORE, DAILY, MemoryEntry
 from claw.core.value import replace
 from claw.memory import times
 from claw.memory.importers import Origin, Tally, reference
@@ -56,7 +57,7 @@ def _run(agent: str, held: Iterable[HeldMemories], tree: Tree,
             categories[entry.category] += 1
             yield entry
 
-    copy = None
+    copy, undo = None, ""
     with tempfile.TemporaryDirectory(prefix="claw-migrate-") as folder:
         origins = _stage(agent, held, Path(folder), notes)
         if not origins:
@@ -69,17 +70,18 @@ def _run(agent: str, held: Iterable[HeldMemories], tree: Tree,
             if writes:
                 brain = tree.places.workspace / FILE
                 copy = back_up(brain, agent) if memory.count() else None
+                undo = (f"the memory as it was: {copy}" if copy else
+                        f"it was empty: remove {brain}")
                 written = bring(memory, origins, tally,
                                 lambda entries: keep(count(entries)))
                 if copy is not None and not written:
                     with contextlib.suppress(OSError):
                         drop_back_up(copy)
-                    copy = None
+                    undo = ""
             else:
                 dry_run_import(memory, origins, tally, count)
     return Part("memories", tuple(_list_items(tally, categories)),
-                dict(categories), undo=f"the memory as it was: {copy}"
-                if copy else "")
+                dict(categories), undo=undo)
 
 
 def _list_items(tally: Tally, categories: Counter[str]) -> Iterator[Item]:
@@ -112,9 +114,11 @@ def _stage(agent: str, held: Iterable[HeldMemories], folder: Path,
                 if source.copy_database(each.path, copy):
                     found.append(reference.open_database(copy, agent))
             elif source.copy(each.path, copy):
+                read = _READERS.get(each.form)
                 found.append(
-                    _open_sections(copy, each.name, agent)
-                    if each.form == "sections" else reference.open_markdown(
+                    Origin(each.form, agent, str(copy), partial(
+                        read, copy, f"{agent}_{each.name}")) if read
+                    else reference.open_markdown(
                         copy, agent, name=each.name,
                         keyed_only=has_database and agent == "zeroclaw"))
         except ClawError as error:
@@ -123,16 +127,40 @@ def _stage(agent: str, held: Iterable[HeldMemories], folder: Path,
     return [replace(origin, aside=True) for origin in found]
 
 
-def _open_sections(path: Path, name: str, agent: str) -> Origin:
-    return Origin("sections", agent, str(path),
-                  partial(_read_sections, path, name, agent))
-
-
-def _read_sections(path: Path, name: str, agent: str, tally: Tally
+def _read_sections(path: Path, name: str, _: Tally
                    ) -> Iterator[MemoryEntry]:
+    """Texts with a line of a paragraph sign between them."""
     at = times.canonical(datetime.fromtimestamp(path.stat().st_mtime, UTC))
     text = path.read_text("utf-8-sig", errors="replace")
     for number, part in enumerate(text.split(_SECTION), 1):
         if part.strip():
-            yield MemoryEntry("", f"{agent}_{name}_{number}", part.strip(),
-                              CORE, at, at)
+            yield MemoryEntry("", f"{name}_{number}", part.strip(), CORE,
+                              at, at)
+
+
+def _read_history(path: Path, name: str, tally: Tally
+                  ) -> Iterator[MemoryEntry]:
+    """Lines of JSON {"cursor", "timestamp", "content"}: a journal."""
+    for number, line in enumerate(path.read_bytes().split(b"\n"), 1):
+        try:
+            held = json.loads(line) if line.strip() else {}
+        except (ValueError, RecursionError):
+            tally["blank"] += 1
+            continue
+        text = held.get("content") if isinstance(held, dict) else None
+        if isinstance(text, str) and text.strip():
+            at = _read_time(held.get("timestamp"))
+            key = f"{name}_{held.get('cursor', number)}"
+            yield MemoryEntry("", key, text.strip(), DAILY, at, at)
+
+
+def _read_time(text: object) -> str:
+    try:
+        moment = datetime.fromisoformat(str(text))
+    except ValueError:
+        return ""
+    return times.canonical(moment if moment.tzinfo
+                           else moment.replace(tzinfo=UTC))
+
+
+_READERS = {"sections": _read_sections, "history": _read_history}

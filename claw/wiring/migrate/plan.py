@@ -20,11 +20,12 @@ from claw.wiring.migrate import (
     settings_part,
     skills_part,
 )
-from claw.wiring.migrate.agents import openclaw, zeroclaw
+from claw.wiring.migrate.agents import hermes, nanobot, openclaw, zeroclaw
 
 Notify = Callable[[str], None]
 READERS: dict[str, Callable[[Found], Holdings]] = {
-    "zeroclaw": zeroclaw.read, "openclaw": openclaw.read}
+    "zeroclaw": zeroclaw.read, "openclaw": openclaw.read,
+    "nanobot": nanobot.read, "hermes": hermes.read}
 
 
 class Plan(Value):

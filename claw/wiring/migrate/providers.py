@@ -1,11 +1,12 @@
 """Providers of another agent as claw's settings. Pure."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from claw.core.value import Value, made
 from claw.providers.catalog.vendors import find_vendor, vendors
 from claw.wiring.migrate import Setting
 
+_GATEWAYS = ("openrouter", "vercel", "aihubmix", "siliconflow")
 _WIRES = {"responses", "chat_completions"}
 
 
@@ -52,6 +53,23 @@ def choose_model(text: str) -> tuple[str | None, str]:
     if stroke and rest and vendor is not None:
         return vendor.name, rest
     return None, text.strip()
+
+
+def is_known(name: str | None, providers: Iterable[HeldProvider]) -> bool:
+    """Whether claw can ask a provider of this name."""
+    return name is not None and (find_vendor(name) is not None or any(
+        each.name == name and each.base_url for each in providers))
+
+
+def choose_gateway(text: str, keyed: Collection[str]
+                   ) -> tuple[str | None, str]:
+    """(provider, model) where the provider is not named: that of the
+    model's name where it has a key, else a gateway that has one."""
+    provider, model = choose_model(text)
+    if provider in keyed or "/" not in text:
+        return provider, model
+    gateway = next((name for name in _GATEWAYS if name in keyed), None)
+    return (gateway, text.strip()) if gateway else (provider, model)
 
 
 def _list_one(each: HeldProvider, main: str | None) -> Iterator[Setting]:
