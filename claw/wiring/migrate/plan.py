@@ -102,6 +102,10 @@ def _look(name: str, found: Found, holdings: Holdings, tree: Tree,
     agent, places = found.agent, tree.places
     try:
         if name == "settings":
+            over = len(holdings.settings) - settings_part.MOST
+            if over > 0:
+                notes.append(f"{over:,} settings past the first "
+                             f"{settings_part.MOST:,} were not looked at")
             return settings_part.build_part(settings_part.compare(
                 holdings.settings, settings_part.read_own(places),
                 loosening=loosening))

@@ -15,7 +15,7 @@ from claw.config.keys import Path, is_secret, join_key
 from claw.config.known import is_array, real_path
 from claw.config.places import Places
 from claw.config.store import current
-from claw.config.tree import SettingError, Tree
+from claw.config.tree import Tree
 from claw.core.errors import ClawError, ConfigError, UsageError
 from claw.core.value import Value
 from claw.wiring.migrate import Fate, Item, Part, Setting
@@ -23,13 +23,14 @@ from claw.wiring.migrate.loosening import EVERYBODY, loosens
 from claw.wiring.sections import (
     NOTHING,
     default_at,
+    find_problems,
     inert,
     is_meaningful,
     kind_at,
-    validate,
 )
 
 _LONGEST = 60
+MOST = 1_000  # settings; a config.toml has at most 1 MiB
 _PEOPLE = "allowed_users"
 APPEND = "+"  # last in a key: the values are added to the list there
 # What claw decides by itself, or would not mean the same in it.
@@ -52,16 +53,15 @@ class Decided(Value):
 def compare(settings: Iterable[Setting], tree: Tree, *, loosening: bool
             ) -> list[Decided]:
     """What becomes of each setting. `tree` is claw's config.toml alone."""
-    after = Tree(tree.places, copy.deepcopy(tree.raw))
     unread = inert()
-    decided = []
+    decided: list[Decided] = []
     taken: set[Path] = set()
-    for setting in _in_order(settings):
+    for setting in _in_order(settings)[:MOST]:
         for found in _decide(setting, tree, unread, taken, loosening):
             if found.item.fate == "new":
                 taken.add(found.path)
             decided.append(found)
-    return _try(decided, tree, after)
+    return _try(decided, tree)
 
 
 def build_part(decided: Iterable[Decided]) -> Part:
@@ -83,9 +83,7 @@ def make_candidate(decided: Iterable[Decided], places: Places
     coming = [each for each in decided if each.item.fate == "new"]
     if not coming:
         return None
-    for each in coming:
-        for path, value in _spread(each, draft):
-            draft.set(path, value)
+    draft.set_all(pair for each in coming for pair in _spread(each, draft))
     return draft.encode(), before
 
 
@@ -166,27 +164,51 @@ def _read_own(tree: Tree, path: Path) -> Any:
         return tree.node_or(path, NOTHING)
 
 
-def _try(decided: list[Decided], tree: Tree, after: Tree) -> list[Decided]:
-    """Those that a plug-in refuses are left out, told with its reason.
-    All are laid down before one is tried: a table is tried whole."""
-    laid = []
-    for number, each in enumerate(decided):
-        if each.item.fate == "new":
-            try:
-                after.override(each.path, each.value, "flag", each.item.name)
-                laid.append(number)
-            except (UsageError, ConfigError) as error:
-                decided[number] = _refuse(each, error)
-    for number in laid:
-        each = decided[number]
-        try:
-            to_toml(each.value)
-            validate(tree, after, each.path)
-        except SettingError as error:
-            decided[number] = _refuse(each, error)
-        except ValueError as error:
-            decided[number] = _refuse(each, UsageError(str(error)))
-    return decided
+def _try(decided: list[Decided], tree: Tree) -> list[Decided]:
+    """Those that a plug-in refuses are left out, told with its reason. All
+    are laid down before one is looked at: a table counts as a whole."""
+    told = {(error.path, error.problem) for error in find_problems(tree)}
+    while True:
+        after = Tree(tree.places, copy.deepcopy(tree.raw))
+        refused = {number: error for number, each in enumerate(decided)
+                   if each.item.fate == "new"
+                   and (error := _lay(each, after))}
+        if not refused:
+            errors = [error for error in find_problems(after)
+                      if (error.path, error.problem) not in told]
+            refused = {number: error for error in errors for number
+                       in _find_guilty(error.path, decided)}
+        if not refused:
+            return decided
+        for number, error in refused.items():
+            decided[number] = _refuse(decided[number], error)
+
+
+def _lay(each: Decided, after: Tree) -> ClawError | None:
+    """Put a setting into the tree; the error where that can't be."""
+    try:
+        to_toml(each.value)
+        each.item.name.encode()
+        after.override(each.path, each.value, "flag", each.item.name)
+    except (UsageError, ConfigError) as error:
+        return error
+    except ValueError as error:
+        return UsageError(str(error))
+    return None
+
+
+def _find_guilty(path: Path, decided: list[Decided]) -> list[int]:
+    """The settings that an error speaks of: at its path, above or below;
+    else those beside it, in the tables around it."""
+    coming = [number for number, each in enumerate(decided)
+              if each.item.fate == "new"]
+    for size in range(len(path), -1, -1):
+        found = [number for number in coming
+                 if decided[number].path[:size] == path[:size]
+                 or path[:len(decided[number].path)] == decided[number].path]
+        if found:
+            return found
+    return []
 
 
 def _refuse(each: Decided, error: ClawError) -> Decided:

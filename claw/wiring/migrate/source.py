@@ -62,7 +62,7 @@ class Source:
         if text is None:
             return None
         try:
-            return parse_json5(text)
+            return _without_surrogates(parse_json5(text))
         except ValueError as error:
             self.note(f"{self.root / name} was left out: {error}")
             return None
@@ -169,6 +169,18 @@ class Source:
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or error
             self.note(f"{self.root / name} was left out: {reason}")
+
+
+def _without_surrogates(value: Any) -> Any:
+    """The value with halves of surrogate pairs, which are no text,
+    replaced."""
+    if isinstance(value, dict):
+        return {_without_surrogates(key): _without_surrogates(each)
+                for key, each in value.items()}
+    if isinstance(value, list):
+        return [_without_surrogates(each) for each in value]
+    return value.encode(errors="replace").decode() \
+        if isinstance(value, str) else value
 
 
 def _decode(data: bytes) -> str:

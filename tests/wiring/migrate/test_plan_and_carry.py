@@ -20,8 +20,7 @@ from claw.wiring.migrate.find import find_installations, find_one, look_at
 from claw.wiring.migrate.plan import plan
 from claw.wiring.workspace.place_names import jobs_path
 from claw.wiring.workspace.sessions import open_sessions, read_messages
-
-from . import folders
+from tests.wiring.migrate import folders
 
 
 @pytest.fixture
