@@ -2,6 +2,7 @@
 
 import os
 import shlex
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -79,7 +80,7 @@ def migrate(context: typer.Context,
     run.use_workspace()
     with run.out.waiting("bringing it over"):
         done = carry_out(planned, notify=run.out.progress)
-    _show(run, planned, done.parts, done.notes, dry_run=False)
+    _show(run, planned, done.parts, done.notes, dry_run=False, brief=asks)
     if done.error is not None:
         raise typer.Exit(done.error.exit_code)
     _end(done.parts)
@@ -97,17 +98,19 @@ def _split(only: str | None) -> Sequence[str]:
 
 
 def _ask(run: Invocation, planned: Plan) -> bool:
+    run.out.interrupt_waiting()
     for line in render(planned.found, planned.parts, planned.notes):
-        run.out.report(line)
+        sys.stderr.write(f"{run.out.redact(line)}\n")
     return confirm(run.out, "Bring this to claw?", default=False)
 
 
 def _show(run: Invocation, planned: Plan, parts: Sequence[Part],
-          notes: Sequence[str], *, dry_run: bool) -> None:
+          notes: Sequence[str], *, dry_run: bool, brief: bool = False
+          ) -> None:
     found = planned.found
     steps = [] if dry_run or planned.is_empty else list_next(
         found, parts, shlex.quote(str(found.home)))
-    lines = render(found, parts, notes)
+    lines = render(found, parts, notes, brief=brief)
     if planned.is_empty:
         lines.append("there is nothing new to bring")
     run.print_result(to_json(found, parts, notes, dry_run=dry_run,

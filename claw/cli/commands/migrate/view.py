@@ -28,15 +28,17 @@ def to_json(found: Found, parts: Sequence[Part], notes: Sequence[str], *,
         "notes": list(notes), "next": list(next)}
 
 
-def render(found: Found, parts: Sequence[Part], notes: Iterable[str]
-           ) -> list[str]:
+def render(found: Found, parts: Sequence[Part], notes: Iterable[str], *,
+           brief: bool = False) -> list[str]:
     """A head, a line for each part, and below it what a person should see:
-    what comes, what is held back and what is left out, with reasons."""
+    what comes, what is held back and what is left out, with reasons; not
+    where it is `brief`."""
     version = f" ({found.version})" if found.version else ""
     lines = [f"{found.agent} in {found.home}{version}"]
     for part in parts:
         lines.append(f"{part.name}: {_count(part)}")
-        lines += [f"  {line}" for line in _list_items(part)]
+        if not brief:
+            lines += [f"  {line}" for line in _list_items(part)]
     return [visible(line) for line in [
         *lines, *(f"note: {note}" for note in notes)]]
 

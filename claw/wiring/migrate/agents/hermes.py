@@ -9,6 +9,7 @@ Source: hermes-agent.nousresearch.com/docs (configuration, memory, cron),
 from collections.abc import Iterator
 from typing import Any
 
+from claw.text.plural import plural
 from claw.wiring.migrate import (
     Found,
     HeldFile,
@@ -91,7 +92,7 @@ def _list_skills(home: Source) -> Iterator[HeldSkill]:
         else:
             yield skill
     if left:
-        home.note(f"{left} skills that came with Hermes were left out")
+        home.note(f"{plural(left, 'skill')} of Hermes's own left out")
 
 
 def _list_sessions(home: Source) -> Iterator[HeldSession]:

@@ -67,9 +67,13 @@ def list_settings(config: Mapping[str, Any], env: Mapping[str, str]
                       "allow names one at a time")
     if get(config, "approvals", "mode") == "off":
         yield Setting("approvals.mode", ("autonomy", "level"), "full")
-    for name in config:
-        if name not in _READ:
-            yield Setting(name, None, None, "claw has no such settings")
+    for name, held in config.items():
+        more = sorted(set(held) - {"max_turns"}) if name == "agent" \
+            and isinstance(held, dict) else [name]
+        if name not in _READ and more:
+            yield Setting(name if name != "agent" else "agent: "
+                          + ", ".join(more[:10]), None, None,
+                          "claw has no such settings")
 
 
 def _list_models(config: Mapping[str, Any], env: Mapping[str, str],
