@@ -84,12 +84,14 @@ class HeldMemories(Value):
 
 class HeldSession(Value):
     """A conversation: `name` is its agent's name of it, `path` its file
-    below `root`, `form` how that is read (migrate/transcripts.py)."""
+    below `root`, `form` how that is read (migrate/transcripts.py), `id` what
+    it is called in a database ("": its name)."""
 
     name: str
     root: Path
     path: str
     form: str = "messages"
+    id: str = ""
 
 
 class Holdings(Value):

@@ -1,12 +1,12 @@
 """What was said in conversations of other agents.
 
 Forms: "messages", a line of JSON {"role", "content"} a message; "openclaw",
-{"type": "message", "message": {...}}; "zeroclaw-table" and "hermes-table",
-rows of a database. Only what people and the agent said is read.
+{"type": "message", "message": {...}}; "zeroclaw-table", "hermes-table" and
+"openclaw-table", rows of a database. Only what people and the agent said is read.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -23,6 +23,8 @@ _QUERIES = {
                       " WHERE session_key = ? ORDER BY id",
     "hermes-table": "SELECT role, content, timestamp FROM messages"
                     " WHERE session_id = ? ORDER BY id",
+    "openclaw-table": "SELECT event_json FROM transcript_events"
+                      " WHERE session_id = ? ORDER BY seq",
 }
 
 
@@ -41,14 +43,17 @@ def read_transcript(held: HeldSession, notes: list[str]) -> list[Line]:
     if query is not None:
         with source.database(held.path) as connection:
             rows = [] if connection is None else connection.execute(
-                query, (held.name,)).fetchall()
+                query, (held.id or held.name,)).fetchall()
+        if held.form == "openclaw-table":
+            return list(_read_lines((str(row[0]) for row in rows),
+                                    "openclaw"))
         return [line for row in rows if (line := _build(*row))]
     data = source.read(held.path, _MOST)
-    return list(_read_lines(data or b"", held.form))
+    return list(_read_lines((data or b"").split(b"\n"), held.form))
 
 
-def _read_lines(data: bytes, form: str) -> Iterator[Line]:
-    for raw in data.split(b"\n"):
+def _read_lines(lines: Iterable[bytes | str], form: str) -> Iterator[Line]:
+    for raw in lines:
         try:
             record = json.loads(raw) if raw.strip() else None
         except (ValueError, RecursionError):

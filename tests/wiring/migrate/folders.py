@@ -276,6 +276,58 @@ def openclaw(home: Path) -> Path:
     })
 
 
+def openclaw_new(home: Path) -> Path:
+    """~/.openclaw of autumn 2026: jobs and conversations in databases."""
+    write(home, {
+        "openclaw.json": json.dumps({
+            "meta": {"lastTouchedVersion": "2026.10.6"},
+            "agents": {"defaults": {"model": "openrouter/z-ai/glm-5"}},
+            "models": {"providers": {"openrouter": {
+                "apiKey": {"source": "env", "provider": "default",
+                           "id": "ROUTER"}}}},
+            "env": {"ROUTER": "sk-or-new"},
+            "channels": {"telegram": {"accounts": {
+                "default": {"botToken": "7:new"},
+                "work": {"botToken": "8:new"}}}}}),
+        "workspace/IDENTITY.md": "I am Molty.\n",
+    })
+    for name in ("state", "agents/main/agent"):
+        (home / name).mkdir(parents=True)
+    with sqlite3.connect(home / "state/openclaw.sqlite") as db:
+        db.execute(
+            "CREATE TABLE cron_jobs (store_key TEXT, job_id TEXT, name TEXT,"
+            " enabled INTEGER, delete_after_run INTEGER, schedule_kind TEXT,"
+            " schedule_expr TEXT, schedule_tz TEXT, every_ms INTEGER, at"
+            " TEXT, session_target TEXT, trigger_script TEXT, payload_kind"
+            " TEXT, payload_message TEXT, payload_model TEXT, delivery_mode"
+            " TEXT, delivery_channel TEXT, delivery_to TEXT,"
+            " delivery_best_effort INTEGER, sort_order INTEGER)")
+        db.executemany(
+            "INSERT INTO cron_jobs VALUES ('s', ?, ?, 1, 0, 'cron',"
+            " '0 7 * * *', 'Asia/Tokyo', NULL, NULL, 'isolated', ?, ?, ?,"
+            " NULL, 'announce', 'telegram', '42', 1, 0)",
+            [("1", "dawn", None, "agentTurn", "What is up?"),
+             ("2", "watch", "poll()", "agentTurn", "Look"),
+             ("3", "disk", None, "command", "df -h")])
+    db.close()
+    path = home / "agents/main/agent/openclaw-agent.sqlite"
+    with sqlite3.connect(path) as db:
+        db.execute("CREATE TABLE session_nodes (session_key TEXT,"
+                   " current_session_id TEXT)")
+        db.execute("CREATE TABLE transcript_events (session_id TEXT, seq"
+                   " INTEGER, event_json TEXT)")
+        db.execute("INSERT INTO session_nodes VALUES ('agent:main:main',"
+                   " 's2')")
+        db.executemany("INSERT INTO transcript_events VALUES (?, ?, ?)", [
+            (id, seq, json.dumps({"type": "message", "message": {
+                "role": role, "content": text}}))
+            for id, seq, role, text in [
+                ("s1", 1, "user", "old"), ("s2", 1, "user", "new"),
+                ("s2", 2, "assistant", "yes")]])
+    db.close()
+    return home
+
+
 def nanobot(home: Path) -> Path:
     """~/.nanobot of spring 2026: everything in camelCase, allowFrom."""
     return write(home, {

@@ -124,7 +124,8 @@ def test_what_is_planned_is_brought_and_the_other_folder_stays(
 
 @pytest.mark.parametrize("make", [
     folders.zeroclaw, folders.zeroclaw_named, folders.openclaw,
-    folders.nanobot, folders.nanobot_new, folders.hermes])
+    folders.openclaw_new, folders.nanobot, folders.nanobot_new,
+    folders.hermes])
 def test_a_second_run_brings_nothing(user_home, places, make):
     agent = make.__name__.partition("_")[0]
     home = make(user_home / f".{agent}")
@@ -229,6 +230,27 @@ def test_openclaws_settings_get_claws_names(user_home, places):
     assert left["channels.msteams"] == "claw has no such channel"
     assert "session.dmScope" in left
     assert "lab-secret" not in places.config_file.read_text()
+
+
+def test_openclaws_later_layout_is_understood(user_home, places):
+    home = folders.openclaw_new(user_home / ".openclaw")
+
+    done = bring(places, home, "openclaw")
+
+    tree = load(places, {})
+    expected = {"default_provider": "openrouter",
+                "default_model": "z-ai/glm-5", "api_key": "sk-or-new",
+                "channels_config.telegram.bot_token": "7:new"}
+    assert {key: tree.get(key) for key in expected} == expected
+    assert any("one account" in note for note in done.notes)
+    jobs = list_jobs(places)
+    assert {name: spec.enabled for name, spec in jobs.items()} == {
+        "dawn": True, "disk": False}
+    assert jobs["disk"].command == "df -h"
+    assert jobs["dawn"].schedule.tz == "Asia/Tokyo"
+    assert jobs["dawn"].delivery.to == "42"
+    assert fates(done.parts, "sessions") == {
+        ("openclaw:agent:main:main", "new"), ("openclaw:s1", "new")}
 
 
 def test_nanobots_settings_get_claws_names(user_home, places):
