@@ -92,11 +92,10 @@ def replace_text(places: Places, data: bytes, expected: bytes | None
         for path, value in find_open_secrets(draft.tree.raw):
             stored = _seal_value(draft, path, value)
             if stored != value:
-                sealed.append((path, stored))
-        if sealed:
-            draft.set_all(sealed)
+                draft.set(path, stored)
+                sealed.append(path)
         draft.save()
-    return [path for path, _ in sealed]
+    return sealed
 
 
 def _resolve_name(path: Path) -> Path:
