@@ -198,6 +198,7 @@ LATE = {
         "claw.net.listening",
     },
     "claw.channels.whatsapp.channel": {
+        "claw.channels.talks",
         "claw.channels.whatsapp.api",
         "claw.channels.whatsapp.diagnose",
         "claw.channels.whatsapp.intake",
@@ -206,7 +207,6 @@ LATE = {
         "claw.channels.whatsapp.sent",
         "claw.channels.whatsapp.signed",
         "claw.channels.whatsapp.signs",
-        "claw.channels.whatsapp.talks",
     },
     "claw.cli.attachments.read": {
         "claw.cli.attachments.documents",
