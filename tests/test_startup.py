@@ -130,6 +130,17 @@ LATE = {
         "nio.responses",
         "nio.store",
     },
+    "claw.channels.line.channel": {
+        "claw.channels.line.api",
+        "claw.channels.line.diagnose",
+        "claw.channels.line.intake",
+        "claw.channels.line.outgoing",
+        "claw.channels.line.receive",
+        "claw.channels.line.replies",
+        "claw.channels.line.signed",
+        "claw.channels.line.wire",
+        "claw.channels.talks",
+    },
     "claw.channels.mattermost.channel": {
         "claw.channels.mattermost.api",
         "claw.channels.mattermost.diagnose",
