@@ -21,7 +21,6 @@ from claw.channels.line.settings import TABLE, LineSettings
 from claw.core.errors import (
     AuthError,
     ClawError,
-    NotFoundError,
     QuotaError,
     RateLimitedError,
     RequestRefusedError,
@@ -232,8 +231,6 @@ def read_refusal(peer: Peer, name: str, answer: Answer) -> ClawError:
         return _wait_for_quota()
     if answer.status == 400 and "reply token" in words.lower():
         return TokenGoneError(message, status=400)
-    if answer.status == 404:
-        return NotFoundError(message, hint=URL_HINT)
     if answer.status == 403:
         return RequestRefusedError(message, status=403, hint="does the plan "
                                    "of the account allow it? see "

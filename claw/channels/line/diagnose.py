@@ -12,7 +12,7 @@ from claw.channels.line.wire import is_user
 from claw.channels.probe import probe
 from claw.core.abilities import Finding
 from claw.core.channel import KeepsMarks
-from claw.core.errors import ClawError, NotFoundError
+from claw.core.errors import ClawError, RequestRefusedError
 from claw.net.addresses import is_address
 from claw.text.segment import clean
 
@@ -70,7 +70,9 @@ async def _callback(api: Api, settings: LineSettings) -> Finding:
             "Webhook redelivery")
     try:
         found = await api.get("channel/webhook/endpoint", timeout_s=_STEP_S)
-    except NotFoundError:
+    except RequestRefusedError as error:
+        if error.status != 404:
+            raise
         found = {}
     url = clean(str(found.get("endpoint") or ""))[:200].partition("?")[0]
     if not url:

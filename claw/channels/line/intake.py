@@ -32,6 +32,7 @@ from claw.core.channel import (
     Inbox,
     SendMessage,
 )
+from claw.core.errors import ConfigError
 from claw.core.labels import ATTACHMENT, UNKNOWN
 from claw.text.segment import clean
 
@@ -154,9 +155,9 @@ class Intake:
             async with asyncio.timeout(FILES_S):
                 return await self._saver.save_all([(ref, name)],
                                                   lambda: None)
-        except TimeoutError:
-            return [describe_file(ref, None, "it did not arrive within "
-                                  f"{FILES_S:g} s")], []
+        except (TimeoutError, ConfigError) as error:
+            why = str(error) or f"it did not arrive within {FILES_S:g} s"
+            return [describe_file(ref, None, why)], []
 
     # -- strangers
 

@@ -15,6 +15,17 @@ from claw.testing.fake_line import USER, FakeLine
 from tests.gateway.hosted import Served
 
 
+class Answering(Served):
+    """It sends what the channel says of its own at once."""
+
+    async def serve_webhook(self, channel):
+        self.channel = channel
+        await super().serve_webhook(channel)
+
+    async def reply(self, key, message, part):
+        await self.channel.send_part(message, part)
+
+
 class Account:
     """A channel with what surrounds it, ready to be driven by a test."""
 
@@ -64,9 +75,9 @@ class Account:
             await channel.aclose()
 
     @asynccontextmanager
-    async def listening(self, inbox=None, **given):
+    async def listening(self, **given):
         """A channel that LINE can post to."""
-        served = Served(inbox or self.inbox, self._log)
+        served = Answering(self.inbox, self._log)
         async with self.open(**given) as channel, \
                 run_listener(channel, served):
             await self.platform.until(lambda: served.port)
