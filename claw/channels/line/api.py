@@ -40,7 +40,7 @@ NAME_S = 1.0  # LINE waits two seconds for the answer to a webhook
 PATIENCE_S = 10.0  # for a closed gate; longer waits are the caller's
 FILE_BYTES = 100 * 1024 * 1024
 QUOTA_S = 900.0  # until LINE is asked whether the month is still used up
-RECHECK_S = 15.0  # until it is seen that the person has written
+RECHECK_S = 30.0  # until it is seen that the person has written
 TOKEN_HINT = f"set it with: claw config set {TABLE}.channel_access_token"
 URL_HINT = (f"check the network and {TABLE}.api_base_url; see: "
             "claw channel doctor line")

@@ -36,7 +36,6 @@ from claw.core.errors import ConfigError
 from claw.core.labels import ATTACHMENT, UNKNOWN
 from claw.text.segment import clean
 
-FILES_S = 20.0  # the gateway gives a call 30 s
 _ACTION_CHARS = 300
 
 
@@ -64,9 +63,10 @@ class Intake:
         self._saver = FileSaver(deps, api.download, most_bytes=FILE_BYTES,
                                 sleep=api.sleep)
 
-    async def read(self, event: Event, source: Source
+    async def read(self, event: Event, source: Source, deadline: float
                    ) -> ChannelMessage | None:
-        """A message or a pressed button; None for what is not for us."""
+        """A message or a pressed button; None for what is not for us. Its
+        file has time until `deadline`, seconds of the loop's clock."""
         if not source.user_id:
             if self._told.is_due(source.chat):
                 self._log("sender_unknown", chat=source.chat, hint="LINE did "
@@ -90,7 +90,8 @@ class Intake:
         if not source.is_private and self._mention_only \
                 and not self._is_for_us(event.message, words):
             return None
-        return await self._compose(event, source, event.message, words)
+        return await self._compose(event, source, event.message, words,
+                                   deadline)
 
     def allows(self, source: Source) -> bool:
         return self.door.allows(Person(source.user_id or ""))
@@ -101,10 +102,11 @@ class Intake:
             or bool(quoted and quoted.ours)
 
     async def _compose(self, event: Event, source: Source, message: Message,
-                       words: str) -> ChannelMessage | None:
+                       words: str, deadline: float
+                       ) -> ChannelMessage | None:
         ref = find_file(message)
         lines, files = ([], []) if ref is None \
-            else await self._save(source, message, ref)
+            else await self._save(source, message, ref, deadline)
         said = "\n\n".join(filter(None, ("\n".join(lines), words)))
         if not said:
             return None  # a mention and nothing else
@@ -139,8 +141,8 @@ class Intake:
             attachments=files, kind=kind, sender_name=name,
             labels=(*labels, *self.door.labels(Person(user))))
 
-    async def _save(self, source: Source, message: Message, ref: FileRef
-                    ) -> tuple[list[str], list[Attachment]]:
+    async def _save(self, source: Source, message: Message, ref: FileRef,
+                    deadline: float) -> tuple[list[str], list[Attachment]]:
         if self.door.allowed.is_stranger(Person(source.user_id or "")):
             return name_strangers([ref])
         if message.content_provider is not None \
@@ -152,11 +154,11 @@ class Intake:
         if kept is not None:
             return [describe_file(ref, kept.path)], [kept]
         try:
-            async with asyncio.timeout(FILES_S):
+            async with asyncio.timeout_at(deadline):
                 return await self._saver.save_all([(ref, name)],
                                                   lambda: None)
         except (TimeoutError, ConfigError) as error:
-            why = str(error) or f"it did not arrive within {FILES_S:g} s"
+            why = str(error) or "it did not arrive in time"
             return [describe_file(ref, None, why)], []
 
     # -- strangers

@@ -61,7 +61,7 @@ class PartMaker:
         if choices := self._list_buttons(message.buttons):
             found += build_buttons(choices)
         parts = [self._make(group) for group in _group(found)]
-        token = self._replies.take(message.recipient) if parts else None
+        token = self._replies.give(message.recipient) if parts else None
         if parts:
             parts[0] = replace(parts[0], data={**parts[0].data, "first": True})
         if token is not None:

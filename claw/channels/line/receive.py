@@ -16,7 +16,8 @@ from claw.channels.talks import Talks
 from claw.core.abilities import Delivery, WebhookCall, WebhookRefused
 from claw.core.channel import ChannelDeps, ChannelMessage
 
-_LEFT = ("unfollow", "leave")
+FILES_S = 20.0
+_LEFT, _CAME = ("unfollow", "leave"), ("follow", "join")
 # Events of the console's button "Verify" bear these.
 _DUMMIES = ("0" * 32, "f" * 32)
 
@@ -42,10 +43,23 @@ class Receiver:
             raise WebhookRefused(400, str(error)) from error
         if unread:
             self._log("unreadable_ignored", count=unread)
-        found = [await self._take(event) for event in events]
+        # Their time begins here, and a file's: the gateway gives a call
+        # 30 s.
+        deadline = asyncio.get_running_loop().time() + FILES_S
+        for event in events:
+            self._note_token(event)
+        found = [await self._take(event, deadline) for event in events]
         return Delivery(tuple(m for m in found if m is not None), {})
 
-    async def _take(self, event: Event) -> ChannelMessage | None:
+    def _note_token(self, event: Event) -> None:
+        """A second delivery's may have been used after the first."""
+        token = event.reply_token
+        if event.source and token and token not in _DUMMIES \
+                and not event.is_redelivery:
+            self._replies.note(event.source.chat, token)
+
+    async def _take(self, event: Event, deadline: float
+                    ) -> ChannelMessage | None:
         """None for what is not for us."""
         source = event.source
         if source is None or not is_chat(source.chat):
@@ -57,10 +71,6 @@ class Receiver:
         turn = self._turns.setdefault(source.chat, asyncio.Lock())
         async with turn:
             self._note_presence(event, source)
-            token = event.reply_token
-            # A second delivery's may have been used after the first.
-            if token and token not in _DUMMIES and not event.is_redelivery:
-                self._replies.note(source.chat, token)
             if event.type == "unsend" and event.unsend is not None:
                 self._talks.forget(event.unsend.message_id)
                 self._log("unsent", chat=source.chat,
@@ -69,17 +79,17 @@ class Receiver:
                     and not self._intake.allows(source):
                 await self._intake.answer_stranger(event, source, "")
             if event.type in ("message", "postback"):
-                return await self._intake.read(event, source)
+                return await self._intake.read(event, source, deadline)
         return None
 
     def _note_presence(self, event: Event, source: Source) -> None:
         """Whether what is sent there reaches anybody."""
         mark = GONE + source.chat
+        if event.type in (*_LEFT, *_CAME):
+            self._log(event.type, chat=source.chat)
         if event.type in _LEFT:
-            self._marks.set(mark, event.type)
-            self._log(event.type, chat=source.chat)
-            return
-        if event.type in ("follow", "join"):
-            self._log(event.type, chat=source.chat)
-        if self._marks.get(mark):
+            self._marks.set(mark, str(event.timestamp))
+        elif event.type in (*_CAME, "message", "postback") \
+                and (since := self._marks.get(mark)) \
+                and event.timestamp > int(since):
             self._marks.set(mark, None)

@@ -40,6 +40,7 @@ class Replies:
         self._now = now
         self._waiting: dict[str, deque[Token]] = {}
         self._unused: set[str] = set()  # given out here, never sent
+        self._owed: set[str] = set()  # chats where a part waits for one
 
     def note(self, chat: str, value: str) -> None:
         """An event has brought a token."""
@@ -49,7 +50,12 @@ class Replies:
         while len(self._waiting) > _CHATS:
             del self._waiting[next(iter(self._waiting))]
 
-    def take(self, chat: str) -> Token | None:
+    def give(self, chat: str) -> Token | None:
+        """A token for a part that is made; none where an older part waits
+        for one, since it has to go first."""
+        return None if chat in self._owed else self._take(chat)
+
+    def _take(self, chat: str) -> Token | None:
         """The newest token of a chat, for one part alone."""
         found = self._waiting.get(chat)
         if not found or not self._is_fresh(found[-1]):
@@ -61,7 +67,8 @@ class Replies:
 
     def take_late(self, chat: str, part: Part) -> Token | None:
         """A token for a part that no push can carry."""
-        token = self.take(chat)
+        self._owed.add(chat)
+        token = self._take(chat)
         if token is not None:
             self._marks.set(_LATE + chat, f"{_key(part)} {token.until} "
                                           f"{token.value}")
@@ -95,6 +102,7 @@ class Replies:
 
     def settle(self, chat: str) -> None:
         """A part of the chat has arrived."""
+        self._owed.discard(chat)
         if self._marks.get(_LATE + chat):
             self._marks.set(_LATE + chat, None)
 

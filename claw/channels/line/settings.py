@@ -45,8 +45,8 @@ quotes it.
 Japan and Taiwan). An answer within 45 seconds is a *reply* and costs nothing;
 what comes later, or answers nothing, is a *push* and counts once for each
 reader. Up to five texts go in one. When the month is used up, pushes wait in
-the outbox and go out as a reply when the person writes again; `claw queue
-list` and `claw channel doctor line` say so.
+the outbox and go out as replies, one for each message that the person writes
+from then on; `claw queue list` and `claw channel doctor line` say so.
 
 **Files.** What people send is fetched. LINE takes no files from bots, only
 https addresses of JPEG and PNG pictures; in the place of any other file stands

@@ -1,12 +1,14 @@
 """What LINE posts, and what becomes of it."""
 
 import asyncio
+import http.client
 import json
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
-from claw.channels.line import LineChannel, LineSettings
+from claw.channels.line import LineChannel, LineSettings, receive
 from claw.core.abilities import WebhookRefused
 from claw.core.channel import STRANGER, ChannelDeps, SendMessage
 from claw.core.errors import ConfigError
@@ -207,8 +209,12 @@ def test_who_is_gone_gets_nothing_until_they_are_back(account, platform,
     chat = GROUP if gone == "leave" else ""
     account.takes(platform.build(gone, chat=chat))
     marks = list(account.marks.keys())
-    account.takes(platform.build(back, chat=chat, message={
-        "id": "1", "type": "text", "text": "hi"}))
+    came = platform.build(back, chat=chat, message={
+        "id": "1", "type": "text", "text": "hi"})
+    old = {**came, "timestamp": came["timestamp"] - 9_000}
+    account.takes(old)
+    assert list(account.marks.keys()) == marks
+    account.takes({**came, "timestamp": came["timestamp"] + 1})
 
     assert marks == [f"gone:{chat or USER}"]
     assert list(account.marks.keys()) == []
@@ -332,6 +338,47 @@ def test_a_chat_that_another_module_has_is_left_alone(account, platform):
 
 def test_an_empty_webhook_is_taken(account):
     assert account.takes() == []
+
+
+def test_what_line_did_not_wait_for_is_kept(account, platform):
+    """It hangs up after two seconds."""
+    platform.add_file(b"abc", "1")
+    platform.fault("content", "delay", delay_s=0.5)
+    body, headers = platform.wrap(*said(platform, {"type": "image"}))
+
+    def post():
+        url = urlsplit(platform.callback)
+        line = http.client.HTTPConnection(url.netloc, timeout=0.1)
+        line.request("POST", url.path, body, headers)
+        try:
+            line.getresponse()
+        except TimeoutError:
+            return True
+        finally:
+            line.close()
+
+    async def go():
+        async with account.listening():
+            hung_up = await asyncio.to_thread(post)
+            await platform.until(lambda: account.inbox.messages)
+            return hung_up
+    assert asyncio.run(go())
+    assert account.inbox.messages[0].attachments
+
+
+def test_a_file_that_takes_too_long_holds_up_no_webhook(account, platform,
+                                                        monkeypatch):
+    monkeypatch.setattr(receive, "FILES_S", 0.05)
+    platform.fault("content", "stall", None)
+    slow, text = said(platform, {"type": "video"}, "what is this?")
+
+    async def go():
+        async with account.open() as channel:
+            return (await deliver(channel, platform, slow, text)).messages
+    video, words = asyncio.run(go())
+
+    assert "did not arrive in time" in video.content
+    assert words.content == "what is this?"
 
 
 @pytest.mark.parametrize("headers", [

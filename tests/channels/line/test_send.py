@@ -229,6 +229,29 @@ def test_what_waits_for_the_month_goes_when_the_person_writes(account,
     assert by(platform) == ["reply"]
 
 
+def test_what_waits_goes_before_the_answer_to_what_was_written(account,
+                                                               platform):
+    """In a chat the outbox keeps the order: were the token the answer's,
+    neither would go."""
+    platform.quota = 0
+    news, answer = SendMessage("news", USER), SendMessage("answer", USER)
+
+    async def work(channel):
+        (first,) = channel.parts(news)
+        with pytest.raises(QuotaError):
+            await channel.send_part(news, first)
+        await hear(channel, platform)
+        (second,) = channel.parts(answer)
+        await channel.send_part(news, first)
+        with pytest.raises(QuotaError):
+            await channel.send_part(answer, second)
+        await hear(channel, platform)
+        await channel.send_part(answer, second)
+    run(account, work)
+
+    assert platform.answers() == ["news", "answer"]
+
+
 def test_a_late_reply_that_broke_off_is_not_shown_twice(account, platform):
     """Also if another process goes on."""
     platform.quota = 0
