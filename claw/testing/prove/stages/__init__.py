@@ -129,8 +129,8 @@ P = TypeVar("P", bound=Posting)
 
 
 class PostedStage(FakeStage[P]):
-    """What the stages of platforms that post have in common; `path` is
-    where the gateway listens for them."""
+    """What the stages of platforms that post have in common; `port` and
+    `path` are where the gateway listens for them."""
 
     path = ""
 
@@ -138,11 +138,11 @@ class PostedStage(FakeStage[P]):
         super().__init__(platform, host)
         with socket.socket() as found:
             found.bind(("127.0.0.1", 0))
-            self._port = int(found.getsockname()[1])
+            self.port = int(found.getsockname()[1])
 
     def open(self) -> None:
         super().open()
-        self.platform.callback = f"http://127.0.0.1:{self._port}{self.path}"
+        self.platform.callback = f"http://127.0.0.1:{self.port}{self.path}"
 
     def close(self) -> None:
         self.platform.stop_posting()
@@ -150,7 +150,7 @@ class PostedStage(FakeStage[P]):
 
     def settings(self) -> str:
         """The table of the gateway."""
-        return f"[gateway]\nenabled = true\nport = {self._port}\n\n"
+        return f"[gateway]\nenabled = true\nport = {self.port}\n\n"
 
 
 def open_stage(name: str, host: str = HERE) -> Stage:
