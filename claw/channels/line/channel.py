@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
 from claw.channels.connection import works
-from claw.channels.line.settings import SETUP, TABLE, LineSettings
+from claw.channels.line.settings import KEY_S, SETUP, TABLE, LineSettings
 from claw.channels.sending import PartChannel
 from claw.core.abilities import (
     Delivery,
@@ -47,7 +47,7 @@ class LineChannel(PartChannel):
     name = "line"
     Settings = LineSettings
     # Of a push; of a reply LINE knows it for a minute (knows_key).
-    capabilities = Capabilities(key_holds_s=85_800.0,
+    capabilities = Capabilities(key_holds_s=KEY_S, buttons=True,
                                 private_chat_is_person=True)
     setup = SETUP
     first_setting = "channel_access_token TOKEN"

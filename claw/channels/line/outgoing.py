@@ -11,6 +11,7 @@ from typing import Any
 from claw.channels.line.api import Api, TokenGoneError
 from claw.channels.line.parts import PartMaker, mark
 from claw.channels.line.replies import Replies, Token
+from claw.channels.line.settings import KEY_S
 from claw.channels.line.wire import is_chat
 from claw.channels.sending import stay_silent
 from claw.channels.talks import Talks
@@ -27,7 +28,6 @@ from claw.net.http import tell_leaving
 
 Json = dict[str, Any]
 
-KEY_S = 86_400.0 - 600.0  # LINE's day, less what a request may take
 GONE = "gone:"  # a mark: LINE takes what is sent there and shows nobody
 _MOST = 1000
 

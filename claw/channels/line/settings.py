@@ -7,6 +7,7 @@ import msgspec
 from claw.channels.access import AccessSettings
 
 TABLE = "channels_config.line"
+KEY_S = 82_800.0  # LINE's day, less what a request and a clock may take
 SETUP = """\
 A LINE Official Account answers in private chats and in groups. LINE posts
 what people write to claw's gateway, so that has to be reachable over HTTPS.
@@ -42,7 +43,7 @@ the account. It hears everything; with `mention_only` only what mentions it or
 quotes it.
 
 **What costs.** A plan has so many messages a month (200 in the free one of
-Japan and Taiwan). An answer within 45 seconds is a *reply* and costs nothing;
+Japan). An answer within 45 seconds is a *reply* and costs nothing;
 what comes later, or answers nothing, is a *push* and counts once for each
 reader. Up to five texts go in one. When the month is used up, pushes wait in
 the outbox and go out as replies, one for each message that the person writes
@@ -50,7 +51,8 @@ from then on; `claw queue list` and `claw channel doctor line` say so.
 
 **Files.** What people send is fetched. LINE takes no files from bots, only
 https addresses of JPEG and PNG pictures; in the place of any other file stands
-why it is not there. LINE does not tell what was forwarded.
+why it is not there. LINE does not tell what was forwarded. What somebody
+unsends is quoted no more; what claw has answered stays in its history.
 
 **Nothing arrives?** `claw channel doctor line` tells: the token, the webhook
 URL, whether LINE reaches it, what is left of the month. Somebody who has

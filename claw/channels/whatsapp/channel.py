@@ -44,7 +44,7 @@ class WhatsappChannel(PartChannel):
     name = "whatsapp"
     Settings = WhatsappSettings
     capabilities = Capabilities(list_back=True, identity_change=True,
-                                private_chat_is_person=True)
+                                buttons=True, private_chat_is_person=True)
     setup = SETUP
     first_setting = "access_token TOKEN"
     example_recipient = "+4917012345"
