@@ -300,7 +300,8 @@ def test_runs_are_told_newest_first_and_are_foreign_text(desk):
     assert "has not run" in desk.call("cron_runs", job_id=job.id).output
     for slot in ("one", "two"):
         run = desk.store.begin_run(job.id, slot)
-        desk.store.end_run(run, "x" * 600, success=slot == "two")
+        desk.store.end_run(run, "x" * 600,
+                           status="ok" if slot == "two" else "error")
 
     told = json.loads(desk.call("cron_runs", job_id=job.id).output)["runs"]
 
@@ -468,7 +469,8 @@ def test_a_run_that_is_stopped_says_so(desk):
     asyncio.run(stop())
 
     run, = desk.store.list_runs(job.id)
-    assert (run.status, run.output) == ("error", "the run was stopped")
+    assert (run.status, run.output) == (
+        "interrupted", "the run was stopped")
 
 
 def test_a_run_may_no_more_than_its_job(desk):

@@ -70,13 +70,15 @@ class CronRun(CronTool):
         try:
             result = await self._run_job(job, inner)
         except BaseException:  # stopped in the middle: that is its outcome
-            self.jobs.end_run(started, _STOPPED, success=False)
+            self.jobs.end_run(started, _STOPPED,
+                              status="interrupted")
             raise
         finally:
             turn.labels |= inner.labels
         text = cut_output(result.output if result.success else "\n".join(
             filter(None, (result.error, result.output))))
-        await use(self.jobs.end_run, started, text, success=result.success)
+        await use(self.jobs.end_run, started, text,
+                  status="ok" if result.success else "error")
         return ToolResult(text) if result.success \
             else ToolResult.failure(text)
 
