@@ -40,8 +40,9 @@ def find(store: SqliteJobs, word: str) -> Job:
 def foresee(run: Invocation, spec: JobSpec, past: list[Run] | None = None,
             created_at: str | None = None) -> Forecast:
     """What it will cost, said on stderr."""
-    found = forecast(run.settings, spec, past or (), since=created_at
-                     and datetime.fromisoformat(created_at) or None)
+    found = forecast(
+        run.settings, spec, past or (), since=None if created_at is None
+        else datetime.fromisoformat(created_at))
     run.out.note(found.describe())
     if found.is_often:
         run.out.warn(OFTEN)

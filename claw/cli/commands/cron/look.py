@@ -115,8 +115,9 @@ def next_(context: typer.Context,
     if words and (len(words) > 1 or " " in words[0].strip()
                   or words[0].startswith("@")):
         schedule = parse_expression(words, tz and read_zone(tz))
-        coming = ((moment, schedule, None)
-                  for moment in list_runs(schedule, now, now))
+        coming: Iterator[_Row] = (
+            (moment, schedule, None) for moment in list_runs(schedule, now,
+                                                             now))
     else:
         if tz:
             raise UsageError("--tz is of an expression; a job has its own")
