@@ -225,6 +225,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
                     _AT + "cron.change:resume"),
     "cron next": ("Print the next times of all jobs, of one, or of an "
                   "expression.", _AT + "cron.look:next_"),
+    "cron run": ("Run a job at once, here, and print what came of it.",
+                 _AT + "cron.run:run"),
     "cron runs": ("List the runs of a job or of all: status, time, cost, "
                   "what they said.", _AT + "cron.look:runs"),
     "gateway serve": ("Serve HTTP for other programs, without the "

@@ -78,7 +78,8 @@ class Forecast(Value):
                else "as its last run") if self.basis == "past runs" else (
             "a turn of {:,} tokens in and {:,} out on ".format(*TURN_TOKENS)
             + str(self.model))
-        return (f"{runs} at about {dollars(self.each_usd)} ({how}): about "
+        return (f"{runs} at about {dollars(self.each_usd)} ({how}): "
+                f"{'more than' if self.at_least else 'about'} "
                 f"{dollars(self.each_usd * self.runs)}")
 
 

@@ -43,7 +43,8 @@ def foresee(run: Invocation, spec: JobSpec, past: list[Run] | None = None,
     found = forecast(
         run.settings, spec, past or (), since=None if created_at is None
         else datetime.fromisoformat(created_at))
-    run.out.note(found.describe())
+    if found.runs:
+        run.out.note(found.describe())
     if found.is_often:
         run.out.warn(OFTEN)
     for limit in found.exceeds:
