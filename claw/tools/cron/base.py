@@ -94,7 +94,8 @@ class CronTool(CheckedTool):
                 changed, origin=join_origin(
                     labels | split_origin(spec.origin)),
                 policy=self._narrow(spec.policy, changed.policy))
-            if changed.enabled or changed.command != spec.command:
+            if changed.enabled or (changed.command, changed.precheck) != (
+                    spec.command, spec.precheck):
                 self._check_command(changed)
             return changed
         return _answer_change(await use(self.jobs.update, id, make))
@@ -130,12 +131,14 @@ class CronTool(CheckedTool):
     def _check_command(self, spec: JobSpec) -> JobSpec:
         """Raises DeniedError for a command that the policy would not let
         run unasked."""
-        if spec.job_type == "shell" and spec.command:
+        for command in filter(None, (
+                spec.precheck,
+                spec.command if spec.job_type == "shell" else None)):
             job = read_policy(spec.policy or {})
             if not self._policy.find_settings(None, job).offers("shell"):
                 raise DeniedError("blocked by security policy: its policy "
                                   "leaves it no shell")
-            verdict = self._policy.check_command(spec.command, job=job)
+            verdict = self._policy.check_command(command, job=job)
             if verdict.refusal:
                 detail = f" ({verdict.detail})" if verdict.detail else ""
                 raise DeniedError(
