@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from claw.core.errors import UsageError
+from claw.core.times import rfc3339
 from claw.core.value import Value
 from claw.storage.jobs.schedule import Schedule
 
@@ -53,7 +54,7 @@ class JobSpec(Value):
     command of the shell that runs first: exit 0 goes on, 1 to 125 skips the
     run. After `max_silence_s` without a run that succeeded a notice is sent.
     `timeout_s` is a run's time limit, `monthly_cents` what the runs of a
-    calendar month may cost together.
+    calendar month (UTC) may cost together.
     """
 
     schedule: Schedule
@@ -83,7 +84,8 @@ class Job(Value):
     where it never ran; `begun` are spans (first, last) of its schedule of
     which each time was run, the latest last. `quiet_since` is its last
     success, or when it was made or resumed; `silent`: the notice of
-    `max_silence_s` went out."""
+    `max_silence_s` went out. Its runs cost `month_usd` in the `month`
+    ("2026-11"). `declared` is the text of its table in config.toml."""
 
     id: str
     spec: JobSpec
@@ -94,6 +96,13 @@ class Job(Value):
     begun: tuple[tuple[str, str], ...] = ()
     quiet_since: str | None = None
     silent: bool = False
+    month: str | None = None
+    month_usd: float = 0.0
+    declared: str | None = None
+
+    def count_month_usd(self, now: float) -> float:
+        """What its runs cost in the month of `now` (Unix time, UTC)."""
+        return self.month_usd if self.month == rfc3339(now)[:7] else 0.0
 
 
 class Run(Value):
@@ -103,7 +112,8 @@ class Run(Value):
     of money is denied, what its precheck stopped, or `missed`, is skipped,
     what ended with its process is interrupted. A running one is its
     runner's until `lease_until`. `delivery` is None where nothing is to be
-    told, else owed, posted (in the outbox), sent or failed.
+    told, else owed; posted (it is in the outbox), or first awaited there,
+    where a failure to send is one of the run: then sent or failed.
     """
 
     id: int

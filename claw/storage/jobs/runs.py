@@ -112,9 +112,21 @@ def end(connection: sqlite3.Connection, run: Run, output: str, status: str,
     if status == "ok":
         connection.execute("UPDATE cron_jobs SET quiet_since = ?"
                            " WHERE id = ?", (rfc3339(now), run.job_id))
+    if cost_usd:
+        charge(connection, run.job_id, cost_usd, now)
     if not owed:
         close(connection, run.job_id, status)
     return True
+
+
+def charge(connection: sqlite3.Connection, job_id: str, cost_usd: float,
+           now: float) -> None:
+    """Count what a run cost; each month begins at nothing."""
+    month = rfc3339(now)[:7]
+    connection.execute(
+        "UPDATE cron_jobs SET month_usd = CASE WHEN month = ?1"
+        " THEN month_usd + ?2 ELSE ?2 END, month = ?1 WHERE id = ?3",
+        (month, cost_usd, job_id))
 
 
 def mark_delivery(connection: sqlite3.Connection, run: Run, state: str,
@@ -127,7 +139,7 @@ def mark_delivery(connection: sqlite3.Connection, run: Run, state: str,
     if status != run.status:
         connection.execute("UPDATE cron_jobs SET last_status = ?"
                            " WHERE id = ?", (status, run.job_id))
-    if state != "posted":
+    if state != "awaited":
         close(connection, run.job_id, status)
 
 
@@ -145,7 +157,7 @@ def prune(connection: sqlite3.Connection, job_id: str, most: int) -> None:
     """Keep the newest runs; those that are not over stay, too."""
     connection.execute(
         "DELETE FROM cron_runs WHERE job_id = ? AND status <> 'running'"
-        " AND delivery IS NOT 'owed' AND delivery IS NOT 'posted'"
+        " AND delivery IS NOT 'owed' AND delivery IS NOT 'awaited'"
         " AND id NOT IN (SELECT id FROM cron_runs WHERE job_id = ?"
         " ORDER BY id DESC LIMIT ?)", (job_id, job_id, most))
 
@@ -155,8 +167,7 @@ def _take(connection: sqlite3.Connection, job: Job, slot: str, now: float
     """Move a job on past its next time; whether that one is to be run."""
     moment = datetime.fromisoformat(slot)
     if job.spec.missed == "skip" and now - moment.timestamp() > LATE_S:
-        _move(connection, job, find_next(job, now))
-        _note_skipped(connection, job, slot, now)
+        skip(connection, job, now)
         return False
     begun = job.begun
     if begun and _follow(job, datetime.fromisoformat(begun[-1][1])) == slot:
@@ -176,14 +187,15 @@ def _move(connection: sqlite3.Connection, job: Job, to: str | None) -> None:
         (to, json.dumps(job.begun), job.id))
 
 
-def _note_skipped(connection: sqlite3.Connection, job: Job, slot: str,
-                  now: float) -> None:
+def skip(connection: sqlite3.Connection, job: Job, now: float) -> None:
+    """Move a job on past what it missed, and note that."""
+    _move(connection, job, find_next(job, now))
     connection.execute(
         "INSERT INTO cron_runs (job_id, slot, started_at, status,"
         " finished_at, output, duration_ms)"
         " VALUES (?, ?, ?, 'skipped', ?, ?, 0)"
         " ON CONFLICT (job_id, slot) DO NOTHING",
-        (job.id, slot, rfc3339(now), rfc3339(now), SKIPPED))
+        (job.id, job.next_run, rfc3339(now), rfc3339(now), SKIPPED))
     connection.execute("UPDATE cron_jobs SET last_status = 'skipped'"
                        " WHERE id = ?", (job.id,))
     close(connection, job.id, "skipped")

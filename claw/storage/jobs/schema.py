@@ -27,6 +27,9 @@ CHANGES = {
         "ALTER TABLE cron_jobs ADD COLUMN begun TEXT NOT NULL DEFAULT '[]'",
         "ALTER TABLE cron_jobs ADD COLUMN quiet_since TEXT",
         "ALTER TABLE cron_jobs ADD COLUMN silent INTEGER NOT NULL DEFAULT 0",
+        "ALTER TABLE cron_jobs ADD COLUMN month TEXT",
+        "ALTER TABLE cron_jobs ADD COLUMN month_usd REAL NOT NULL DEFAULT 0",
+        "ALTER TABLE cron_jobs ADD COLUMN declared TEXT",
         "ALTER TABLE cron_runs ADD COLUMN cost_usd REAL",
         "ALTER TABLE cron_runs ADD COLUMN turn_id TEXT",
         "ALTER TABLE cron_runs ADD COLUMN lease_until TEXT",
@@ -65,7 +68,10 @@ CREATE TABLE cron_jobs (
     monthly_cents REAL,
     begun TEXT NOT NULL,
     quiet_since TEXT,
-    silent INTEGER NOT NULL
+    silent INTEGER NOT NULL,
+    month TEXT,
+    month_usd REAL NOT NULL,
+    declared TEXT
 )""",
     "CREATE INDEX cron_jobs_due ON cron_jobs (next_run) WHERE enabled",
     """
@@ -90,7 +96,7 @@ _SPEC = ("schedule", "job_type", "name", "command", "prompt", "model",
          "enabled", "source", "origin", "policy", "made_in", "missed",
          "precheck", "max_silence_s", "timeout_s", "monthly_cents")
 _STATE = ("id", "created_at", "next_run", "last_run", "last_status",
-          "begun", "quiet_since", "silent")
+          "begun", "quiet_since", "silent", "month", "month_usd", "declared")
 JOB_COLUMNS = ", ".join(_SPEC + _STATE)
 RUN_COLUMNS = ("id, job_id, slot, started_at, status, finished_at, output,"
                " duration_ms, cost_usd, turn_id, lease_until, delivery")

@@ -14,7 +14,7 @@ import os
 import secrets
 import sqlite3
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import closing, contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -24,6 +24,7 @@ from claw.core.times import rfc3339
 from claw.core.value import replace
 from claw.storage.jobs import runs, schema
 from claw.storage.jobs.model import Job, JobSpec, Run, check_job
+from claw.storage.jobs.schedule import Schedule
 from claw.storage.sqlite import (
     CorruptError,
     connect,
@@ -36,6 +37,7 @@ from claw.storage.sqlite import (
 
 OUTPUT_BYTES = 16 * 1024
 HISTORY = 50
+_NOTHING = JobSpec(Schedule("every", every_ms=1))
 _CUT = "\n... [output truncated at 16 KiB]"
 
 
@@ -63,11 +65,8 @@ class SqliteJobs:
         now = self._now()
         job = self._place(Job(secrets.token_hex(6), spec, rfc3339(now),
                               quiet_since=rfc3339(now)), now)
-        row = schema.encode_job(job)
         with self._writing() as connection:
-            connection.execute(
-                f"INSERT INTO cron_jobs ({', '.join(row)}) VALUES"
-                f" ({', '.join('?' * len(row))})", tuple(row.values()))
+            self._put(connection, job)
         return job
 
     def get(self, id: str) -> Job:
@@ -95,10 +94,7 @@ class SqliteJobs:
                 changed = self._place(changed, now)
             else:
                 self._check(spec)
-            row = schema.encode_job(changed)
-            connection.execute(
-                f"UPDATE cron_jobs SET {', '.join(f'{n} = ?' for n in row)}"
-                " WHERE id = ?", (*row.values(), id))
+            self._put(connection, changed)
         return changed
 
     def remove(self, id: str) -> Job:
@@ -172,10 +168,10 @@ class SqliteJobs:
         return ended
 
     def list_owed(self) -> list[Run]:
-        """Runs whose outcome is owed to a delivery target, or was posted
-        and is not known to have arrived; the oldest first."""
+        """Runs whose outcome is owed to a delivery target, or awaited
+        there; the oldest first."""
         with self._reading() as connection:
-            return runs.read(connection, "delivery IN ('owed', 'posted')")
+            return runs.read(connection, "delivery IN ('owed', 'awaited')")
 
     def mark_delivery(self, run: Run, state: str, error: str | None = None
                       ) -> None:
@@ -204,6 +200,56 @@ class SqliteJobs:
                     connection.execute(
                         "UPDATE cron_jobs SET next_run = ? WHERE id = ?",
                         (moment, job.id))
+
+    def skip_missed(self) -> None:
+        """What was missed is not made up for, whatever the jobs say."""
+        now = self._now()
+        with self._writing() as connection:
+            for job in self._select(connection, "enabled AND next_run < ?",
+                                    rfc3339(now - runs.LATE_S)):
+                runs.skip(connection, job, now)
+
+    def charge(self, run: Run, cost_usd: float) -> None:
+        """Count what an interrupted run cost."""
+        with self._writing() as connection:
+            connection.execute("UPDATE cron_runs SET cost_usd = ?"
+                               " WHERE id = ?", (cost_usd, run.id))
+            runs.charge(connection, run.job_id, cost_usd, self._now())
+
+    def declare(self, wanted: Mapping[str, tuple[str, JobSpec | None]]
+                ) -> list[str]:
+        """Make the declared jobs those that are wanted: by id, the text
+        that declares one and what it says (None: that is wrong, and what
+        is kept stays). One whose text is the same is left as it is. What
+        could not be done, in sentences."""
+        now, wrong = self._now(), []
+        with self._writing() as connection:
+            kept = {job.id: job for job in self._select(connection, "1")}
+            for id, job in kept.items():
+                if job.spec.source == "declarative" and id not in wanted:
+                    connection.execute("DELETE FROM cron_jobs WHERE id = ?",
+                                       (id,))
+            for id, (text, spec) in wanted.items():
+                job = kept.get(id, Job(id, spec or _NOTHING, rfc3339(now),
+                                       quiet_since=rfc3339(now)))
+                if spec is None or job.declared == text:
+                    continue
+                try:
+                    if id in kept and job.spec.source != "declarative":
+                        raise UsageError("another job has this id")
+                    self._put(connection, self._place(replace(
+                        job, spec=spec, declared=text), now))
+                except UsageError as error:
+                    wrong.append(f"cron.jobs {id!r}: {error.message}")
+        return wrong
+
+    def _put(self, connection: sqlite3.Connection, job: Job) -> None:
+        row = schema.encode_job(job)
+        connection.execute(
+            f"INSERT INTO cron_jobs ({', '.join(row)}) VALUES"
+            f" ({', '.join('?' * len(row))}) ON CONFLICT (id) DO UPDATE SET "
+            + ", ".join(f"{name} = excluded.{name}" for name in row),
+            tuple(row.values()))
 
     def mark_silent(self, id: str, silent: bool) -> None:
         """Whether the notice of a job's silence went out."""

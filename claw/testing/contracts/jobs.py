@@ -344,8 +344,8 @@ class JobsContract:
         (owed,) = store.list_owed()
         assert (owed.output, owed.delivery, owed.cost_usd) == (
             "done", "owed", 0.5)
-        store.mark_delivery(owed, "posted")
-        assert [run.delivery for run in store.list_owed()] == ["posted"]
+        store.mark_delivery(owed, "awaited")
+        assert [run.delivery for run in store.list_owed()] == ["awaited"]
         store.mark_delivery(owed, "failed", "no such chat")
 
         (kept,) = store.list_runs(id)

@@ -95,7 +95,8 @@ class CronTool(CheckedTool):
                 changed, origin=join_origin(
                     labels | split_origin(spec.origin)),
                 policy=self._narrow(spec.policy, changed.policy))
-            if changed.enabled or changed.command != spec.command:
+            if changed.enabled or (changed.command, changed.precheck) != (
+                    spec.command, spec.precheck):
                 self._check_command(changed)
             return changed
         return _answer_change(await use(self.jobs.update, id, make))
@@ -137,11 +138,12 @@ def check_commands(policy: SecurityPolicy, spec: JobSpec) -> None:
     """Raises DeniedError for a command of a job that the policy would not
     let run unasked."""
     job = read_policy(spec.policy or {})
-    if spec.job_type == "shell" and not policy.find_settings(
-            None, job).offers("shell"):
-        raise DeniedError("blocked by security policy: its policy "
-                          "leaves it no shell")
-    for command in filter(None, (spec.command, spec.precheck)):
+    for command in filter(None, (
+            spec.precheck,
+            spec.command if spec.job_type == "shell" else None)):
+        if not policy.find_settings(None, job).offers("shell"):
+            raise DeniedError("blocked by security policy: its policy "
+                              "leaves it no shell")
         verdict = policy.check_command(command, job=job)
         if verdict.refusal:
             detail = f" ({verdict.detail})" if verdict.detail else ""

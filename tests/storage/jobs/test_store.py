@@ -198,7 +198,7 @@ def test_a_link_is_not_followed(tmp_path):
 ADDED = {
     2: {"cron_jobs": "policy"}, 3: {"cron_jobs": "made_in"},
     4: {"cron_jobs": "missed precheck max_silence_s timeout_s monthly_cents"
-                     " begun quiet_since silent",
+                     " begun quiet_since silent month month_usd declared",
         "cron_runs": "cost_usd turn_id lease_until delivery"}}
 
 

@@ -10,11 +10,13 @@ from claw.cli.commands.cron.view import run_json
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
 from claw.cli.terminal.interrupt import interrupts_as_errors
-from claw.core.errors import ExitCode
+from claw.core.errors import ExitCode, NotFoundError
 from claw.core.ledger import dollars
-from claw.tools.offer.checked import Denial
+from claw.core.value import replace
 from claw.wiring.jobs.run import run_job
 from claw.wiring.workspace.trust import require_trust
+
+_FINE = ("ok", "skipped")  # its precheck said so
 
 
 @examples("claw cron run digest", "claw cron run digest --json | jq .run")
@@ -33,17 +35,18 @@ def run(context: typer.Context, job: o.JobArgument) -> None:
     with out.waiting("running"), interrupts_as_errors(invocation):
         result, cost_usd = asyncio.run(run_job(
             invocation.settings, found, out.note))
-    kept = store.list_runs(found.id, 1)
-    if invocation.as_json:
-        out.document({"success": result.success, "output": result.output,
-                      "error": result.error, "run": run_json(
-                          kept[0], found) if kept else None})
-    elif result.success:
-        out.result(result.output)
-    else:
-        out.warn(result.error or "the run failed")
-    if cost_usd:
-        out.note(f"it cost {dollars(cost_usd)}")
-    if not result.success:
-        raise typer.Exit(ExitCode.DENIED if isinstance(result, Denial)
+    kept = next(iter(store.list_runs(found.id, 1)), None)
+    if kept is None:  # it never began: the result says why
+        raise NotFoundError(result.error or "it did not run")
+    if kept.cost_usd is None and cost_usd:
+        store.charge(kept, cost_usd)
+        kept = replace(kept, cost_usd=cost_usd)
+    invocation.print_result({"run": run_json(kept, found)},
+                            kept.output or "")
+    if kept.status != "ok":
+        out.warn(f"the run ended with {kept.status}")
+    if kept.cost_usd:
+        out.note(f"it cost {dollars(kept.cost_usd)}")
+    if kept.status not in _FINE:
+        raise typer.Exit(ExitCode.DENIED if kept.status == "denied"
                          else ExitCode.NEGATIVE)
