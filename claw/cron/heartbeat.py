@@ -22,7 +22,8 @@ _task = re.compile(r"^\s*[-*+]\s+(?:\[([^\]\n]*)\]\s*)?(\S.*?)\s*$",
 
 def list_tasks(text: str) -> list[str]:
     """The tasks that are on, the urgent ones first."""
-    first, rest = [], []
+    first: list[str] = []
+    rest: list[str] = []
     for mark, task in _task.findall(_unseen.sub("", text)):
         words = re.split(r"[\s,|/:]+", mark.strip().lower())
         if not set(words).intersection(_OFF):

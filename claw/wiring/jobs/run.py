@@ -21,9 +21,9 @@ _TOOL = "cron_run"
 
 
 async def run_job(tree: Tree, job: Job, notify: Callable[[str], None]
-                  ) -> tuple[ToolResult, float | None]:
-    """What came of it and what it cost (None: not known). Raises ClawError
-    where it can't be begun."""
+                  ) -> tuple[ToolResult, str, float | None]:
+    """What came of it, its turn, and what that cost (None: not known).
+    Raises ClawError where it can't be begun."""
     EmergencyStop(tree.places.home).check()
     turn = TurnContext("cron")
     token = current_turn.set(turn)
@@ -33,11 +33,12 @@ async def run_job(tree: Tree, job: Job, notify: Callable[[str], None]
             policy = build_policy(tree)
             policy.notify = notify
             tool = build_tools(tree, policy, names=[_TOOL])[0]
-            return await _call(tool, job, turn), 0.0
+            return await _call(tool, job, turn), turn.turn_id, 0.0
         parts = await stack.enter_async_context(open_parts(
             tree, AgentOptions(tools=None, notify=notify)))
         result = await _call(_find_tool(parts.agent.tools), job, turn)
-        return result, parts.ledger.turn_cost(turn.turn_id)
+        return (result, turn.turn_id,
+                parts.ledger.turn_cost(turn.turn_id))
 
 
 async def _call(tool: Tool, job: Job, turn: TurnContext) -> ToolResult:

@@ -10,9 +10,10 @@ from claw.cli.commands.cron.view import run_json
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
 from claw.cli.terminal.interrupt import interrupts_as_errors
-from claw.core.errors import ExitCode, NotFoundError
+from claw.core.errors import DeniedError, ExitCode, UnavailableError
 from claw.core.ledger import dollars
 from claw.core.value import replace
+from claw.tools.offer.checked import Denial
 from claw.wiring.jobs.run import run_job
 from claw.wiring.workspace.trust import require_trust
 
@@ -33,11 +34,13 @@ def run(context: typer.Context, job: o.JobArgument) -> None:
     found = find(store, job)
     out = invocation.out
     with out.waiting("running"), interrupts_as_errors(invocation):
-        result, cost_usd = asyncio.run(run_job(
+        result, turn_id, cost_usd = asyncio.run(run_job(
             invocation.settings, found, out.note))
-    kept = next(iter(store.list_runs(found.id, 1)), None)
-    if kept is None:  # it never began: the result says why
-        raise NotFoundError(result.error or "it did not run")
+    kept = next((each for each in store.list_runs(found.id)
+                 if each.turn_id == turn_id), None)
+    if kept is None:  # it never began
+        raise (DeniedError if isinstance(result, Denial)
+               else UnavailableError)(result.error or "it did not run")
     if kept.cost_usd is None and cost_usd:
         store.charge(kept, cost_usd)
         kept = replace(kept, cost_usd=cost_usd)
