@@ -214,7 +214,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "cron add": ("Schedule a prompt for the agent, or a shell command.",
                  _AT + "cron.add:add"),
     "cron show": ("Show all of one job, and forecast what a month of it will "
-                  "cost.", _AT + "cron.look:show"),
+                  "cost.", _AT + "cron.show:show"),
     "cron update": ("Change a job; what is not named stays.",
                     _AT + "cron.add:update"),
     "cron remove": ("Remove jobs and what is kept of their runs.",

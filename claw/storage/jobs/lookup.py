@@ -16,7 +16,7 @@ def find_job(jobs: Sequence[Job], word: str) -> Job:
     folded = word.casefold()
     for found in (
             [job for job in jobs if word in (job.id, job.spec.name)],
-            [job for job in jobs if folded == _fold_name(job)],
+            [job for job in jobs if folded and folded == _fold_name(job)],
             [job for job in jobs if folded and (
                 job.id.startswith(folded)
                 or _fold_name(job).startswith(folded))]):

@@ -7,20 +7,19 @@ from typing import Any
 import typer
 
 from claw.cli.commands.cron import options as o
-from claw.cli.commands.cron.common import (
+from claw.cli.commands.cron.common import find, open_store
+from claw.cli.commands.cron.enable import (
     check_name,
     confirm_cost,
-    find,
     foresee,
-    open_store,
     say_when,
 )
 from claw.cli.commands.cron.fields import (
     find_strange_tools,
     read_fields,
     read_policy_fields,
-    read_schedule,
 )
+from claw.cli.commands.cron.times import read_schedule
 from claw.cli.commands.cron.view import job_json
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples, option_groups

@@ -3,13 +3,8 @@
 import typer
 
 from claw.cli.commands.cron import options as o
-from claw.cli.commands.cron.common import (
-    confirm_cost,
-    find,
-    foresee,
-    open_store,
-    say_when,
-)
+from claw.cli.commands.cron.common import find, open_store
+from claw.cli.commands.cron.enable import confirm_cost, foresee, say_when
 from claw.cli.commands.cron.view import job_json
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
@@ -41,8 +36,6 @@ def pause(context: typer.Context, jobs: o.JobsArgument) -> None:
     run = Invocation.of(context)
     store = open_store(run)
     found = [find(store, word) for word in dict.fromkeys(jobs)]
-    for job in found:
-        _refuse_declared(job, "set enabled = false there")
     paused = [store.update(job.id, lambda spec: replace(spec, enabled=False))
               for job in found]
     _print_all(run, paused)
@@ -61,7 +54,6 @@ def resume(context: typer.Context, jobs: o.JobsArgument,
     found = [find(store, word) for word in dict.fromkeys(jobs)]
     forecasts = []
     for job in found:
-        _refuse_declared(job, "set enabled = true there")
         forecasts.append(foresee(run, job.spec, store.list_runs(job.id),
                                  job.created_at))
         confirm_cost(run, forecasts[-1], yes=yes)

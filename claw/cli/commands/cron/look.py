@@ -1,4 +1,4 @@
-"""claw cron list, show, runs, next."""
+"""claw cron list, runs, next."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 
 from claw.cli.commands.cron import options as o
-from claw.cli.commands.cron.common import find, foresee, open_store
-from claw.cli.commands.cron.fields import parse_expression, read_zone
+from claw.cli.commands.cron.common import find, open_store
+from claw.cli.commands.cron.times import parse_expression, read_zone
 from claw.cli.commands.cron.view import (
     HEAD,
     RUNS_HEAD,
@@ -18,7 +18,6 @@ from claw.cli.commands.cron.view import (
     find_zone,
     job_cells,
     job_json,
-    job_rows,
     merge_runs,
     run_cells,
     run_json,
@@ -48,21 +47,6 @@ def list_(context: typer.Context) -> None:
     run.out.table([job_cells(job, short=short) for job in jobs], head=HEAD)
     if not jobs:
         run.out.note(f"there are no jobs ({_MADE})")
-
-
-@examples("claw cron show digest", "claw cron show digest --json | jq "
-          ".forecast.month_usd")
-def show(context: typer.Context, job: o.JobArgument) -> None:
-    """Show all of one job, and forecast what a month of it will cost."""
-    run = Invocation.of(context)
-    store = open_store(run)
-    found = find(store, job)
-    forecast = foresee(run, found.spec, store.list_runs(found.id),
-                       found.created_at)
-    if run.as_json:
-        run.out.document(job_json(found, forecast=forecast.to_json()))
-        return
-    run.out.table(job_rows(found))
 
 
 @examples("claw cron runs", "claw cron runs digest -n 5",

@@ -46,7 +46,9 @@ def run(context: typer.Context, job: o.JobArgument) -> None:
         kept = replace(kept, cost_usd=cost_usd)
     invocation.print_result({"run": run_json(kept, found)},
                             kept.output or "")
-    if kept.status != "ok":
+    if kept.status == "skipped":
+        out.note("skipped: so says its precheck")
+    elif kept.status != "ok":
         out.warn(f"the run ended with {kept.status}")
     if kept.cost_usd:
         out.note(f"it cost {dollars(kept.cost_usd)}")
