@@ -342,7 +342,7 @@ def test_a_kept_job_is_listed_and_nobody_is_told_that_it_runs(claw):
              if row["id"] == "schedule.jobs"]
 
     assert json.loads(listed.out)["jobs"][0]["command"] == "ls"
-    assert "does not run them" in json.loads(listed.out)["note"]
+    assert "claw listen" in json.loads(listed.out)["note"]
     assert row["status"] == "ok"
 
 

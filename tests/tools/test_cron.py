@@ -52,13 +52,13 @@ def desk(room):
     return Desk(room)
 
 
-def test_a_job_is_kept_and_it_is_said_that_nothing_runs_it_yet(desk):
+def test_a_job_is_kept_and_it_is_said_who_runs_it(desk):
     result = desk.call("cron_add", schedule=NOON, command="ls -l",
                        name="look")
 
     told = json.loads(result.output)
     (job,) = desk.store.list_jobs()
-    assert "does not run them" in told.pop("note")
+    assert "while claw listen runs" in told.pop("note")
     assert told == {
         "id": job.id, "name": "look", "job_type": "shell", "schedule": NOON,
         "next_run": job.next_run, "enabled": True, "allowed_tools": None}

@@ -193,17 +193,23 @@ class SqliteJobs:
         """After the clock went back: times that come again and were never
         run are due again."""
         now = self._now()
+        with self._reading() as connection:
+            sooner = [(moment, job.id) for job in self._select(
+                connection, "enabled") if (moment := runs.find_next(
+                    job, now)) is not None and moment < (job.next_run or "~")]
+        if not sooner:
+            return
         with self._writing() as connection:
-            for job in self._select(connection, "enabled"):
-                moment = runs.find_next(job, now)
-                if moment is not None and moment < (job.next_run or "~"):
-                    connection.execute(
-                        "UPDATE cron_jobs SET next_run = ? WHERE id = ?",
-                        (moment, job.id))
+            connection.executemany(
+                "UPDATE cron_jobs SET next_run = ?1 WHERE id = ?2"
+                " AND (next_run IS NULL OR next_run > ?1)", sooner)
 
     def skip_missed(self) -> None:
         """What was missed is not made up for, whatever the jobs say."""
         now = self._now()
+        if all(job.next_run is None or _seconds(job.next_run)
+               >= now - runs.LATE_S for job in self.list_due()):
+            return
         with self._writing() as connection:
             for job in self._select(connection, "enabled AND next_run < ?",
                                     rfc3339(now - runs.LATE_S)):
@@ -223,6 +229,10 @@ class SqliteJobs:
         is kept stays). One whose text is the same is left as it is. What
         could not be done, in sentences."""
         now, wrong = self._now(), []
+        if {id: text for id, (text, _) in wanted.items()} == {
+                job.id: job.declared for job in self.list_jobs()
+                if job.spec.source == "declarative"}:
+            return []
         with self._writing() as connection:
             kept = {job.id: job for job in self._select(connection, "1")}
             for id, job in kept.items():

@@ -1,9 +1,8 @@
 """What the tools for scheduled jobs share.
 
-Nothing in claw runs jobs when they are due yet, and what they return says so;
-cron_run runs one at once. A job will run with nobody to ask: a command that
-would need the owner's yes is refused when it is given, and there is no
-`approved`.
+claw listen runs jobs when they are due, cron_run runs one at once. A job
+runs with nobody to ask: a command that would need the owner's yes is refused
+when it is given, and there is no `approved`.
 """
 
 import asyncio
@@ -31,9 +30,7 @@ from claw.storage.jobs.schedule import next_run
 from claw.storage.jobs.store import SqliteJobs
 from claw.tools.offer.checked import CheckedTool, read_objects
 
-NOT_RUN_YET = ("Jobs are kept, but this version of claw does not run them by "
-               "itself; its scheduler comes later, and cron_run runs one "
-               "now. Tell the user.")
+WHO_RUNS = "Jobs run when they are due, while claw listen runs."
 OFTEN = ("It comes more often than every five minutes, and each run asks a "
          "model.")
 _OFTEN = timedelta(minutes=5)
@@ -112,11 +109,11 @@ class CronTool(CheckedTool):
         if not jobs:
             return ToolResult(output="No scheduled jobs.")
         return answer({"jobs": list(map(_describe_whole, jobs)),
-                       "note": NOT_RUN_YET})
+                       "note": WHO_RUNS})
 
     async def get(self, id: str) -> ToolResult:
         job = await use(self.find, id)
-        return answer({**_describe_whole(job), "note": NOT_RUN_YET})
+        return answer({**_describe_whole(job), "note": WHO_RUNS})
 
     def _narrow(self, *policies: Mapping[str, Any] | None
                 ) -> dict[str, Any] | None:
@@ -189,8 +186,8 @@ def shorten(text: str | None) -> str | None:
 
 def _answer_change(job: Job) -> ToolResult:
     often = job.spec.job_type == "agent" and _comes_often(job)
-    return answer({**_describe(job), "note": f"{NOT_RUN_YET} {OFTEN}"
-                   if often else NOT_RUN_YET})
+    return answer({**_describe(job), "note": f"{WHO_RUNS} {OFTEN}"
+                   if often else WHO_RUNS})
 
 
 def _describe(job: Job) -> dict[str, Any]:
@@ -214,6 +211,11 @@ def _describe_whole(job: Job) -> dict[str, Any]:
                            "best_effort": delivery.best_effort}
               if delivery.mode == "announce" else None,
               "delete_after_run": spec.delete_after_run or None,
+              "missed": spec.missed if spec.missed != "once" else None,
+              "precheck": shorten(spec.precheck),
+              "max_silence_s": spec.max_silence_s,
+              "timeout_s": spec.timeout_s,
+              "monthly_cents": spec.monthly_cents,
               "policy": spec.policy,
               "created_at": job.created_at, "last_run": job.last_run,
               "last_status": job.last_status}

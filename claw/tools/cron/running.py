@@ -80,6 +80,14 @@ async def run_command(shell: Shell, policy: SecurityPolicy, command: str,
             raise DeniedError(
                 "this turn may run no shell unasked, and a job's is asked "
                 "about by nobody", hint="see: claw permission show")
+        verdict = policy.check_command(command)
+        if verdict.asks:
+            raise DeniedError(
+                f"{command!r:.200} wants a yes ({verdict.risk}-risk "
+                "operation), and a job is asked about by nobody",
+                hint="to let commands of this risk run unasked: claw config "
+                     "set autonomy.require_approval_for_medium_risk false"
+                if verdict.risk == "medium" else None)
         return await shell.run_command(command)
     finally:
         current_turn.reset(token)
