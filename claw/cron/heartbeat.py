@@ -16,8 +16,9 @@ _FIRST = ("high", "urgent")
 _MOST_CHARS = 20_000
 _unseen = re.compile(r"<!--.*?(?:-->|\Z)|^(```|~~~).*?(?:^\1|\Z)",
                      re.DOTALL | re.MULTILINE)
-_task = re.compile(r"^[ \t]*[-*+][ \t]+(?:\[([^\]\n]*)\][ \t]*)?(\S.*?)[ \t\r]*$",
-                   re.MULTILINE)
+_task = re.compile(
+    r"^[ \t]*[-*+][ \t]+(?:\[([^\]\n]*)\][ \t]*)?(\S.*?)[ \t\r]*$",
+    re.MULTILINE)
 
 
 def list_tasks(text: str) -> list[str]:

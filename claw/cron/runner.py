@@ -205,7 +205,8 @@ class Runner:
         try:
             parts.jobs.end_run(
                 run, outcome.text, status=outcome.status, cost_usd=cost,
-                turn_id=outcome.turn_id, owed=is_told(job, outcome.status))
+                turn_id=outcome.turn_id,
+                owed=is_told(job, outcome.status, outcome.text))
         except ClawError as error:  # its lease runs out: interrupted
             self._around.log("job.unkept", job=job.id, slot=run.slot,
                              error=describe(error), text=outcome.text)

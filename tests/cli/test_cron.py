@@ -3,6 +3,7 @@
 import json
 import time
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 
 import pytest
 
@@ -276,7 +277,7 @@ def test_the_next_times_of_an_expression_of_one_job_and_of_all(claw):
     done = claw("cron", "next", "*/5 * * * *", "--tz", "Europe/Berlin",
                 "-n", "3", "--json")
     times = [datetime.fromisoformat(row["at"]) for row in done.json["next"]]
-    assert [b - a for a, b in zip(times, times[1:], strict=False)] == [
+    assert [b - a for a, b in pairwise(times)] == [
         timedelta(minutes=5)] * 2
 
     claw("cron", "add", "--every", "1h", "--command", "ls", "--name", "often")

@@ -8,13 +8,16 @@ from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 
 from claw.config.tree import Tree
-from claw.core.errors import DeniedError
+from claw.core.errors import DeniedError, NotFoundError
+from claw.core.log import silent
 from claw.core.tool import Tool, ToolResult, end_turn
 from claw.core.turn import TurnContext, current_turn
+from claw.cron.heartbeat import NO_TASKS
 from claw.security.estop import EmergencyStop
 from claw.storage.jobs.model import Job
 from claw.tools.offer.shelf import ToolSearch
 from claw.wiring.compose import AgentOptions, open_parts
+from claw.wiring.jobs.heartbeat import find_prompt
 from claw.wiring.tools.build import build_policy, build_tools
 
 _TOOL = "cron_run"
@@ -25,6 +28,8 @@ async def run_job(tree: Tree, job: Job, notify: Callable[[str], None]
     """What came of it, its turn, and what that cost (None: not known).
     Raises ClawError where it can't be begun."""
     EmergencyStop(tree.places.home).check()
+    if find_prompt(tree, silent, job) is None and job.spec.prompt:
+        raise NotFoundError(NO_TASKS)
     turn = TurnContext("cron")
     token = current_turn.set(turn)
     async with AsyncExitStack() as stack:
