@@ -329,11 +329,11 @@ def test_damaged_jobs_say_what_to_do(claw, home):
              if row["id"] == "schedule.jobs"]
     done = claw("tool", "run", "cron_list", "{}")
 
-    assert (row["status"], "jobs.db.damaged" in row["hint"]) == ("warn", True)
+    assert (row["status"], "jobs.db.damaged" in row["hint"]) == ("fail", True)
     assert (done.code, "jobs.db.damaged" in done.err) == (1, True)
 
 
-def test_a_kept_job_is_listed_and_nobody_is_told_that_it_runs(claw):
+def test_a_kept_job_is_listed_and_it_is_said_who_runs_it(claw):
     claw("tool", "run", "schedule", "--yes", json.dumps(
         {"action": "once", "delay": "2h", "command": "ls"}))
 

@@ -535,11 +535,11 @@ def test_a_store_that_can_not_be_read_is_told_and_tried_again(shift, go):
     async def act():
         runner = one.begin()
         work = asyncio.ensure_future(runner.run())
-        while not one.notes.get("jobs"):
+        while not one.notes.get("scheduler"):
             await asyncio.sleep(0.01)
         one.path.unlink()
         runner.wake()
-        while one.notes["jobs"]:
+        while one.notes["scheduler"]:
             await asyncio.sleep(0.01)
         await runner.drain(1)
         await work
@@ -561,7 +561,7 @@ def test_jobs_of_the_settings_are_made_changed_and_removed(shift, go):
     one.parts = declare(tea, bad, tea)
     go(one.begin().begin())
     first = one.jobs.get("tea")
-    assert one.notes["jobs:declared"].count("cron.jobs") == 2
+    assert one.notes["scheduler:declared"].count("cron.jobs") == 2
     one.jobs.update("tea", lambda spec: replace(spec, enabled=False))
     go(one.begin().begin())
     assert not one.jobs.get("tea").spec.enabled  # paused by hand: it stays

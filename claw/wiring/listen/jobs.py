@@ -84,7 +84,7 @@ class ListenJobs:
     def _note(self, name: str, trouble: str | None) -> None:
         if trouble is not None:
             self._health.error(name, trouble, "see: claw cron list")
-        elif name == "jobs" or name in self._health.parts:
+        elif name == "scheduler" or name in self._health.parts:
             self._health.ok(name)
 
 

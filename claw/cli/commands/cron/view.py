@@ -14,7 +14,7 @@ from claw.storage.jobs.schedule import Schedule, list_runs
 HEAD = ("id", "name", "when", "next", "last", "what")
 RUNS_HEAD = ("started", "job", "status", "took", "cost", "said")
 _SHOWN_TIMES = 3
-_TEXT_CHARS = 60
+_TEXT_CHARS = 48
 
 
 def job_json(job: Job, **more: Any) -> dict[str, Any]:
