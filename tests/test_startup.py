@@ -249,6 +249,7 @@ LATE = {
         "claw.providers.catalog.vendors",
         "claw.storage.sessions",
         "claw.tools",
+        "zoneinfo",
     },
     "claw.cli.commands.agent": {
         "claw.cli.chat.jsonl",
@@ -257,6 +258,8 @@ LATE = {
         "claw.cli.chat.terminal",
     },
     "claw.cli.commands.cost": {"claw.providers.cost.prices"},
+    "claw.cli.commands.cron.times": {"zoneinfo"},
+    "claw.cli.commands.cron.view": {"zoneinfo"},
     "claw.cli.commands.ask.schema": {
         "claw.agent.structured.answer",
         "claw.agent.structured.short_form",
@@ -533,6 +536,8 @@ def modules_after(tmp_path, *arguments, env=None):
     ["channel", "list"],
     ["log", "list"],
     ["log", "export"],
+    ["cron", "list"],
+    ["cron", "runs"],
     ["config", "path"],
     ["config", "get", "memory.backend"],
     ["status"],
