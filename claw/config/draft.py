@@ -74,13 +74,19 @@ class Draft:
                     drop(self._meant, path[:size])
         self._edit(remove)
 
-    def save(self) -> None:
-        """Write it, if anything changed."""
+    @property
+    def data(self) -> bytes:
+        """The text as it will be, in bytes."""
         if not self._changed:
-            return
+            return self._old
         text = self._text.replace("\n", "\r\n") if self._crlf else self._text
         mark = _BOM if self._old.startswith(_BOM) else b""
-        replace(self.places, mark + text.encode(), self._before)
+        return mark + text.encode()
+
+    def save(self) -> None:
+        """Write it, if anything changed."""
+        if self._changed:
+            replace(self.places, self.data, self._before)
 
     def _edit(self, change: Any) -> None:
         try:
