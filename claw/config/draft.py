@@ -74,19 +74,17 @@ class Draft:
                     drop(self._meant, path[:size])
         self._edit(remove)
 
-    @property
-    def data(self) -> bytes:
-        """The text as it will be, in bytes."""
+    def save(self) -> None:
+        """Write it, if anything changed."""
         if not self._changed:
-            return self._old
+            return
+        replace(self.places, self.encode(), self._before)
+
+    def encode(self) -> bytes:
+        """The text as it would be written."""
         text = self._text.replace("\n", "\r\n") if self._crlf else self._text
         mark = _BOM if self._old.startswith(_BOM) else b""
         return mark + text.encode()
-
-    def save(self) -> None:
-        """Write it, if anything changed."""
-        if self._changed:
-            replace(self.places, self.data, self._before)
 
     def _edit(self, change: Any) -> None:
         try:

@@ -72,16 +72,18 @@ class ConfigWriter:
 def edit_text(places: Places, before: bytes | None, values: Values) -> bytes:
     """The text of config.toml with these values in it; comments and order
     stay. Raises SettingError for one that its plug-in refuses."""
-    draft = Draft(places, before)
+    draft, changed = Draft(places, before), False
     for path, value in values.items():
         old = Tree(places, draft.tree.raw)
         if value is None:
             if draft.tree.has(path):
                 draft.unset(path)
+                changed = True
         elif not old.has(path) or old.get(path) != value:
             draft.set(path, value)
+            changed = True
             validate(build_tree(places, before or b""), draft.tree, path)
-    return draft.data
+    return draft.encode() if changed else before or b""
 
 
 def build_tree(places: Places, data: bytes) -> Tree:

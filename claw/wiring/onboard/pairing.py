@@ -11,6 +11,7 @@ from claw.wiring.listen.service import open_service
 
 _TROUBLE = ("error", "failed", "rejected", "unusable", "lost", "conflict",
             "unsaved")
+_ANSWER_S = 5.0  # the most to wait until "You are paired." has gone out
 
 
 class Person(Value):
@@ -89,13 +90,15 @@ class Listening:
             self.paired = Person(str(fields.get("id")),
                                  str(fields.get("username") or ""))
             self._heard.person(self.paired)
-            if not self._lingers:
-                self._over.set()
+            if not self._lingers:  # the answer is on its way
+                self._loop.call_later(_ANSWER_S, self._over.set)
         elif event == "standby":
             self.is_elsewhere = True
             self._over.set()
         elif event in ("message.accepted", "sent", "stranger"):
             self._heard.traffic(event)
+            if event == "sent" and self.paired and not self._lingers:
+                self._over.set()
         elif event.endswith(_TROUBLE):
             self._heard.trouble(
                 str(fields.get("error") or fields.get("text") or event),

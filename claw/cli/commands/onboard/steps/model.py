@@ -179,7 +179,8 @@ def _ask_model_name(w: Wizard, name: str, offered: tuple[str, ...]) -> str:
     tree, found = w.writer.read(), _providers(w)
     rows = models.list_models(tree, found, name, offered)
     usual = models.name_model(found, name)
-    if usual is None and rows and found.vendor(name).local:
+    if usual is None and rows and (found.vendor(name).local
+                                   or is_address(name)):
         usual = rows[0].name
     if not rows or not w.asks:
         return w.text("model", "Which model? Its name:", suggested=usual,
