@@ -26,6 +26,7 @@ FILE = "onboard.json"
 SETTING = "set."  # before a setting of the channel: set.bot_token
 # An answer -> those that mean nothing once it is another one.
 _HANGS_ON = {
+    "import": ("import_now",),
     "provider_way": ("provider",),
     "provider": ("key_from", "api_key", "keep_key", "model_way", "model"),
     "model_way": ("model",),

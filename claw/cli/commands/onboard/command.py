@@ -9,6 +9,7 @@ import typer
 
 from claw.cli.commands.onboard.asking import open_asker
 from claw.cli.commands.onboard.steps.agent import LEVELS, ask_agent
+from claw.cli.commands.onboard.steps.before import NONE, ask_before
 from claw.cli.commands.onboard.steps.channel import ask_channel
 from claw.cli.commands.onboard.steps.ending import show_ending
 from claw.cli.commands.onboard.steps.machine import ask_machine
@@ -35,6 +36,7 @@ from claw.core.errors import (
     InterruptedAnswerError,
     UsageError,
 )
+from claw.wiring.migrate import AGENTS
 from claw.wiring.onboard.answers import (
     NOTES,
     SETTING,
@@ -58,6 +60,7 @@ class Step(NamedTuple):
 
 
 STEPS = (
+    Step("before", "What is here", ask_before, ("import", "import_now")),
     Step("model", "Model", ask_model, (
         "provider_way", "provider", "key_from", "api_key", "model_way",
         "model", "keep_key", "limit", "unproven_model")),
@@ -85,7 +88,8 @@ _NEEDED = {"provider": "--provider NAME (or none)",
     "Model": "--provider --model --api-key-stdin --keep-key --daily-limit",
     "Memory": "--memory --keep-days",
     "Channel": "--channel --set --set-file --pair",
-    "Agent and machine": "--autonomy --completion --service"})
+    "Agent and machine": "--import-from --autonomy --completion "
+                         "--service"})
 def onboard(
         context: typer.Context,
         provider: Annotated[str | None, typer.Option(
@@ -128,6 +132,10 @@ def onboard(
         service: Annotated[bool | None, typer.Option(
             "--service/--no-service", help="Keep claw listen running, as a "
             "service.")] = None,
+        import_from: Annotated[str | None, typer.Option(
+            "--import-from", metavar="NAME", callback=refuse_blank,
+            help="Bring what another agent here keeps: "
+            + ", ".join(AGENTS) + ", or none.")] = None,
         no_test: Annotated[bool, typer.Option(
             "--no-test", help="Try neither key nor channel, ask no model."
         )] = False,
@@ -154,6 +162,8 @@ def onboard(
         "keep_key": _word(keep_key), "memory": memory,
         "keep_days": keep_days, "channel": channel, "autonomy": autonomy,
         "completion": _word(completion), "service": _word(service),
+        "import": import_from,
+        "import_now": None if import_from is None else "yes",
         **_read_settings(set_ or [], set_file or [])}
     _check_flags(flags)
     if api_key_stdin:
@@ -197,9 +207,12 @@ def _read_settings(given: list[str], files: list[str]) -> dict[str, str]:
 
 def _check_flags(flags: Mapping[str, str | None]) -> None:
     """Raises UsageError for what a question would not take."""
-    for name, words in (("memory", (WORDS, LOCAL)), ("autonomy", LEVELS)):
+    for name, flag, words in (
+            ("memory", "--memory", (WORDS, LOCAL)),
+            ("autonomy", "--autonomy", LEVELS),
+            ("import", "--import-from", (*AGENTS, NONE))):
         if (text := flags[name]) is not None and text not in words:
-            raise UsageError(f"--{name}: {text!r} is not known",
+            raise UsageError(f"{flag}: {text!r} is not known",
                              hint="one of: " + ", ".join(words))
     for name, flag, check in (("limit", "--daily-limit", check_amount),
                               ("keep_days", "--keep-days", check_days)):
