@@ -11,7 +11,7 @@ _claw_option() {
         "skill install|--name") action="text" ;;
         *"|--file"|*"|--passphrase-file"|*"|--schema"|*"|--schema-multi"|*"|--set-file"|*"|-f") action="file" ;;
         *"|--config-dir"|*"|--folder"|*"|--readable"|*"|--workspace"|*"|-w") action="folder" ;;
-        *"|--as-of"|*"|--calls"|*"|--daily-limit"|*"|--env"|*"|--for"|*"|--header"|*"|--job"|*"|--jobs"|*"|--keep-days"|*"|--kills"|*"|--limit"|*"|--lines"|*"|--max-cost"|*"|--max-tokens"|*"|--min-score"|*"|--offset"|*"|--older-than"|*"|--only"|*"|--option"|*"|--pair"|*"|--pause"|*"|--purge"|*"|--reason"|*"|--rows"|*"|--seed"|*"|--sees"|*"|--sender"|*"|--set"|*"|--since"|*"|--source"|*"|--stdin-limit"|*"|--system"|*"|--temperature"|*"|--thread"|*"|--timeout"|*"|--tries"|*"|--until"|*"|--url"|*"|--who"|*"|-j"|*"|-n"|*"|-o"|*"|-s"|*"|-t") action="text" ;;
+        *"|--as-of"|*"|--calls"|*"|--daily-limit"|*"|--env"|*"|--for"|*"|--header"|*"|--import-from"|*"|--job"|*"|--jobs"|*"|--keep-days"|*"|--kills"|*"|--limit"|*"|--lines"|*"|--max-cost"|*"|--max-tokens"|*"|--min-score"|*"|--offset"|*"|--older-than"|*"|--only"|*"|--option"|*"|--pair"|*"|--pause"|*"|--purge"|*"|--reason"|*"|--rows"|*"|--seed"|*"|--sees"|*"|--sender"|*"|--set"|*"|--since"|*"|--source"|*"|--stdin-limit"|*"|--system"|*"|--temperature"|*"|--thread"|*"|--timeout"|*"|--tries"|*"|--until"|*"|--url"|*"|--who"|*"|-j"|*"|-n"|*"|-o"|*"|-s"|*"|-t") action="text" ;;
         *"|--category") action="value category" ;;
         *"|--channel") action="value channel" ;;
         *"|--docs"|*"|--name"|*"|--remove") action="value document" ;;
@@ -191,7 +191,7 @@ _claw_words() {
         "model|names") echo "list alias" ;;
         "model list|options") echo "-p --provider --all --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
         "model alias|options") echo "-p --provider --remove --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
-        "onboard|options") echo "-p --provider -m --model --api-key-stdin --keep-key --no-keep-key --daily-limit --memory --keep-days --channel --set --set-file --pair --autonomy --completion --no-completion --service --no-service --no-test --yes --restart --dry-run --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "onboard|options") echo "-p --provider -m --model --api-key-stdin --keep-key --no-keep-key --daily-limit --memory --keep-days --channel --set --set-file --pair --autonomy --completion --no-completion --service --no-service --import-from --no-test --yes --restart --dry-run --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
         "permission|options") echo "--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
         "permission|names") echo "allow list revoke show" ;;
         "permission allow|options") echo "--for --channel --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;

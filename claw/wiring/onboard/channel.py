@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from claw.channels import REGISTRY
+from claw.config.display import to_toml
 from claw.config.keys import Path, is_secret
 from claw.config.tree import Tree
 from claw.core.installed import install_command, list_missing
@@ -43,6 +44,20 @@ def find_missing_packages(name: str) -> str | None:
     return install_command(name) if missing else None
 
 
+def read_steps(name: str) -> str:
+    """The setup text of a channel up to the end of its numbered steps; all
+    of it where it has none."""
+    parts = read_manual(name).setup.strip().split("\n\n")
+    steps = [number for number, part in enumerate(parts)
+             if re.match(r"\d+\. ", part)]
+    if not steps:
+        return "\n\n".join(parts)
+    end = steps[-1] + 1
+    while end < len(parts) and parts[end].startswith((" ", "```")):
+        end += 1
+    return "\n\n".join(parts[:end])
+
+
 def list_wanted(tree: Tree, name: str) -> list[Wanted]:
     """The settings that the channel's own setup text tells to set, in its
     order; who may write is asked apart."""
@@ -53,7 +68,7 @@ def _list_wanted(tree: Tree, manual: Manual) -> Iterator[Wanted]:
     known = {setting.key: setting for setting in manual.settings}
     first = REGISTRY.load(manual.name).first_setting.partition(" ")[0]
     named = re.findall(rf"{SECTION}\.{re.escape(manual.name)}\.(\w+)",
-                       manual.setup)
+                       read_steps(manual.name))
     for key in dict.fromkeys([*named, *filter(None, [first])]):
         if key == ALLOWED or key not in known:
             continue
@@ -65,7 +80,8 @@ def _list_wanted(tree: Tree, manual: Manual) -> Iterator[Wanted]:
         yield Wanted(key, " ".join(setting.meaning.split()), secret,
                      key == first, ("********" if is_set else "") if secret
                      else "" if value in (None, (), [])
-                     else str(value))
+                     else value if isinstance(value, str)
+                     else to_toml(value))
 
 
 def has_allow_list(name: str) -> bool:

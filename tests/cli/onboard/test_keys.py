@@ -38,10 +38,10 @@ def list_questions(platform):
         ("Which one?", "openai\n"),
         ("Key of OpenAI:", f"  {KEY}  \n"),
         ("Which model?", "gpt-5-mini\n"),
-        ("Most to spend a day", "2.5\n"),
+        ("Dollars a day", "2.5\n"),
         ("How are memories found?", "words\n"),
-        ("Days to keep conversation", "90\n"),
-        ("Where do you write to it from?", "telegram\n"),
+        ("Days to keep talk", "90\n"),
+        ("Which channel?", "telegram\n"),
         ("the token that @BotFather gave", f"{platform.token}\n"),
         ("Let yourself in:", "ids\n"),
         ("Ids, with commas", "1001, 家/茶\n"),
@@ -164,3 +164,25 @@ def test_live_pairing_and_a_first_message(environment, home, stage):
         assert terminal.end() == 0
     assert read(home)["channels_config"]["telegram"][
         "allowed_users"] == ["1001"]
+
+
+def test_arrows_and_other_scripts_under_a_locale_that_knows_none(
+        environment, home, stage):
+    environment |= {"TERM": "xterm", "LC_ALL": "C",
+                    "PROMPT_TOOLKIT_NO_CPR": "1"}
+    with Terminal(environment, "onboard", "--provider", "none", "--memory",
+                  "words", "--keep-days", "30", "--no-completion",
+                  "--no-service", "--channel", "telegram", "--set",
+                  f"bot_token={stage.token}", columns=40) as terminal:
+        terminal.wait_for("a code that you send")
+        terminal.type("\x1b[B\r")
+        terminal.wait_for("Ids, with commas")
+        terminal.type("1001, 家/茶\r")
+        terminal.wait_for("What may the agent do?")
+        terminal.type("\x1b[B")
+        terminal.type("\r")
+
+        assert terminal.end() == 0
+    assert read(home)["channels_config"]["telegram"][
+        "allowed_users"] == ["1001", "家/茶"]
+    assert read(home)["autonomy"] == {"level": "readonly"}

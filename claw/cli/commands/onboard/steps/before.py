@@ -34,7 +34,7 @@ def ask_before(w: Wizard) -> None:
         if not found and w.answers.get("import") is None:
             return
         agent = w.select(
-            "import", "Another agent is here. Bring what it keeps?", [
+            "import", "Bring what another agent keeps?", [
                 *(Choice(one.agent, one.agent, str(one.home))
                   for one in found), Choice(NONE, "no")],
             suggested=found[0].agent if found and w.asks

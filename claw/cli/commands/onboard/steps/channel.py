@@ -22,6 +22,7 @@ from claw.wiring.onboard import channel as channels
 from claw.wiring.onboard.answers import SETTING
 from claw.wiring.onboard.changes import read_value
 from claw.wiring.onboard.pairing import Heard, Listening, Person
+from claw.wiring.sections import default_at
 from claw.wiring.workspace.trust import require_trust
 
 NONE = "none"
@@ -50,7 +51,7 @@ def ask_channel(w: Wizard) -> None:
 
 def _ask_name(w: Wizard) -> str:
     there = list_configured(w.writer.read())
-    return w.select("channel", "Where do you write to it from?", [
+    return w.select("channel", "Which channel?", [
         Choice(NONE, "the terminal alone, for now"),
         *(Choice(one.name, one.name,
                  "set up" if one.name in there else one.line)
@@ -70,8 +71,7 @@ def _check_packages(w: Wizard, name: str) -> None:
 
 def _show_setup(w: Wizard, name: str) -> None:
     """What the channel tells a newcomer."""
-    text = next((one.setup for one in channels.list_channels()
-                 if one.name == name), "")
+    text = channels.read_steps(name)
     stream = w.run.out.stderr
     if w.run.out.quiet or not text:
         return
@@ -81,6 +81,7 @@ def _show_setup(w: Wizard, name: str) -> None:
         page.finish()
     else:
         w.say(text.strip() + "\n")
+    w.say(f"(more of it: claw channel setup {name})")
 
 
 # -- its settings
@@ -129,7 +130,11 @@ def _read_values(w: Wizard, name: str) -> dict[Path, Any]:
     for key, text in w.answers.list_settings().items():
         path = (SECTION, name, key)
         if text.strip():
-            values[path] = read_value(tree, path, text)
+            value = read_value(tree, path, text)
+            usual = default_at(path)
+            if tree.has(path) or value != (
+                    list(usual) if isinstance(usual, tuple) else usual):
+                values[path] = value
     return values
 
 

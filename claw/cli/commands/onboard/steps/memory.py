@@ -31,7 +31,7 @@ def ask_memory(w: Wizard) -> None:
         if picked != LOCAL or _install(w):
             break
     days = int(w.text(
-        "keep_days", "Days to keep conversation (0: for ever):",
+        "keep_days", "Days to keep talk (0: for ever):",
         suggested=str(settings.conversation_retention_days),
         flag="--keep-days N", check=check_days))
     w.writer.write({

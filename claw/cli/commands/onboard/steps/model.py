@@ -248,10 +248,11 @@ def _ask_to_keep(w: Wizard, found: Providers, name: str) -> str | None:
     key = found.key(name)
     if key.value is None or key.origin in ("config.toml", "built in"):
         return None
-    keeps = w.confirm(
-        "keep_key", f"Keep the key of {key.origin} in config.toml too "
-        "(encrypted)? Services don't see what you export.",
-        suggested=True, flag="--keep-key")
+    if w.answers.get("keep_key") is None:
+        w.say(f"Services and cron don't see {key.origin}. In config.toml "
+              "the key is kept encrypted.")
+    keeps = w.confirm("keep_key", "Keep it there too?", suggested=True,
+                      flag="--keep-key")
     return key.value if keeps else None
 
 
@@ -272,7 +273,7 @@ def _ask_limit(w: Wizard, found: Providers, name: str, model: str
             return None
     else:
         w.say(f"{model}: {price}.")
-    text = w.text("limit", "Most to spend a day, in dollars (0: no limit):",
+    text = w.text("limit", "Dollars a day at most (0: no limit):",
                   suggested=f"{now:g}", flag="--daily-limit USD",
                   check=check_amount)
     return float(text)
