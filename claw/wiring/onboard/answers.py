@@ -18,7 +18,7 @@ from typing import Any
 from claw.config.keys import is_secret
 from claw.config.places import Places
 from claw.config.secrets import create_key, read_key, seal, unseal
-from claw.config.store import write_file
+from claw.config.store import current, write_file
 from claw.core.errors import ClawError, StorageError, UnavailableError
 from claw.core.folders import make_private
 
@@ -168,8 +168,9 @@ def is_private(name: str) -> bool:
 
 
 def find_key(places: Places) -> bytes:
-    """The key of the home, made where there is none."""
-    if places.key_file.exists():
+    """The key of the home, made where there is none and nothing in
+    config.toml was sealed with one that is lost. Raises ConfigError."""
+    if places.key_file.exists() or b'"enc2:' in (current(places) or b""):
         return read_key(places.key_file)
     make_private(places.home)
     return create_key(places.key_file)

@@ -196,3 +196,82 @@ def test_pairing_over_the_wire_and_a_first_message(
     assert telegram["allowed_users"] == ["1001"]
     assert platform.token not in out + err + os.fsdecode(
         (home / "config.toml").read_bytes())
+
+
+@pytest.fixture
+def other_agent(environment, tmp_path):
+    """ZeroClaw's folder in the home of the user."""
+    folder = tmp_path / "user/.zeroclaw"
+    (folder / "workspace").mkdir(parents=True)
+    (folder / "workspace/SOUL.md").write_text("Be kind to Mina.")
+    (folder / "config.toml").write_text(
+        'default_provider = "ollama"\ndefault_model = "tiny"\n')
+    return folder
+
+
+def test_another_agent_is_brought_when_it_is_named(claw, home, other_agent):
+    done = claw("onboard", "--yes", "--import-from", "zeroclaw",
+                "--no-test", "--json")
+
+    assert done.code == 0
+    assert "settings: 2 new" in done.err
+    assert read(home)["default_model"] == "tiny"
+    assert (home / "workspace/SOUL.md").read_text() == "Be kind to Mina."
+
+
+@pytest.mark.parametrize("flags", [[], ["--import-from", "none"],
+                                   ["--import-from", "zeroclaw",
+                                    "--dry-run"]])
+def test_and_is_not_brought_unasked(claw, home, other_agent, flags):
+    assert claw("onboard", "--yes", "--no-test", "--provider", "none",
+                *flags).code == 0
+    assert not (home / "workspace/SOUL.md").exists()
+
+
+def test_an_agent_that_is_not_here_is_told(claw):
+    done = claw("onboard", "--yes", "--import-from", "openclaw")
+
+    assert done.code == 1
+    assert "openclaw" in done.err
+
+
+def test_a_broken_config_is_told_with_its_line_and_stays(claw, home):
+    home.mkdir()
+    (home / "config.toml").write_text("a = 1\nb = = 2\n")
+    done = claw("onboard", "--yes", "--provider", "none")
+
+    assert done.code == 3
+    assert "config.toml:2:5" in done.err
+    assert (home / "config.toml").read_text() == "a = 1\nb = = 2\n"
+
+
+def test_a_second_run_suggests_what_is_set(claw, home, model):
+    first = ["--provider", "openai", "--model", "big", "--api-key-stdin",
+             "--keep-days", "9", "--autonomy", "readonly"]
+    claw("onboard", "--yes", *first, stdin=KEY)
+    before = (home / "config.toml").read_bytes()
+    done = claw("onboard", "--yes", "--json")
+
+    assert done.json["changes"] == []
+    assert done.json["answer"] == "Hello, owner."
+    assert (home / "config.toml").read_bytes() == before
+
+
+def test_completion_and_man_pages_go_where_the_shell_looks(
+        claw, environment, tmp_path):
+    done = claw("onboard", "--yes", "--completion",
+                env={"SHELL": "/usr/bin/fish", "PATH": "/nowhere"})
+    user = tmp_path / "user"
+
+    assert done.code == 0
+    assert (user / ".config/fish/completions/claw.fish").read_text() \
+        == claw("completion", "fish").out
+    assert (user / ".local/share/man/man1/claw-onboard.1").exists()
+
+
+@pytest.mark.parametrize("command", [
+    ["ask", "what is the capital of Peru?"], ["agent", "hello"], ["doctor"]])
+def test_without_a_model_it_is_named(claw, command):
+    done = claw(*command)
+
+    assert "claw onboard" in done.err + done.out

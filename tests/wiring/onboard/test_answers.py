@@ -3,7 +3,7 @@
 import pytest
 
 from claw.config.places import locate
-from claw.core.errors import UnavailableError
+from claw.core.errors import ConfigError, UnavailableError
 from claw.wiring.onboard.answers import FILE, Answers, stay_alone
 
 
@@ -107,6 +107,15 @@ def test_a_dry_run_writes_nothing(places):
 
     assert answers.get("api_key") == "sk-very-secret-1"
     assert not places.home.exists()
+
+
+def test_no_second_key_is_made_where_one_is_lost(places):
+    places.home.mkdir()
+    places.config_file.write_text('api_key = "enc2:00"\n')
+
+    with pytest.raises(ConfigError, match="missing"):
+        begin(places).give("api_key", "sk-secret-1")
+    assert not places.key_file.exists()
 
 
 def test_a_second_wizard_waits_for_nobody(places):
