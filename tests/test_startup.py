@@ -305,6 +305,11 @@ LATE = {
         "claw.wiring.people",
     },
     "claw.cli.commands.mcp.serve": {"claw.wiring.tools.mcp_serve"},
+    "claw.cli.commands.onboard.asking": {
+        "prompt_toolkit.key_binding",
+        "prompt_toolkit.output",
+        "questionary",
+    },
     "claw.cli.commands.queue.change": {"claw.storage.queue.sqlite"},
     "claw.cli.commands.tap": {
         "claw.runtime.tap.pipe",

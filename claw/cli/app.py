@@ -295,6 +295,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
               _AT + "prove:run"),
     "estop": ("Stop everything at once, and keep claw shut until you lift "
               "it.", _AT + "estop:estop"),
+    "onboard": ("Set claw up, question by question.",
+                _AT + "onboard.command:onboard"),
     "doctor": ("Check everything once and say what to fix.",
                _AT + "doctor:doctor"),
     "help": ("Print the help page of a command.", _AT + "help:help_"),
