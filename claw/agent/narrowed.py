@@ -1,4 +1,4 @@
-"""The agent as a channel's turns have it: [autonomy.channels.NAME]."""
+"""The agent as the turns of a channel or a job have it."""
 
 from msgspec import structs
 
