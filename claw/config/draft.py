@@ -76,11 +76,14 @@ class Draft:
 
     def save(self) -> None:
         """Write it, if anything changed."""
-        if not self._changed:
-            return
+        if self._changed:
+            replace(self.places, self.render(), self._before)
+
+    def render(self) -> bytes:
+        """The bytes as they will stand in the file."""
         text = self._text.replace("\n", "\r\n") if self._crlf else self._text
         mark = _BOM if self._old.startswith(_BOM) else b""
-        replace(self.places, mark + text.encode(), self._before)
+        return mark + text.encode()
 
     def _edit(self, change: Any) -> None:
         try:
