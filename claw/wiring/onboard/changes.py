@@ -83,7 +83,7 @@ def edit_text(places: Places, before: bytes | None, values: Values) -> bytes:
             draft.set(path, value)
             changed = True
             validate(build_tree(places, before or b""), draft.tree, path)
-    return draft.encode() if changed else before or b""
+    return draft.render() if changed else before or b""
 
 
 def build_tree(places: Places, data: bytes) -> Tree:
