@@ -228,7 +228,9 @@ def _pair(w: Wizard, name: str) -> None:
 async def _listen(w: Wizard, name: str) -> tuple[Person | None, bool]:
     def show_code(code: str, bind: str) -> None:
         w.say(f"\nSend this to the bot, in a private chat:\n\n"
-              f"    {bind} {code}\n")
+              f"    {bind} {code}\n"
+              + ("\nMind the blank before it.\n" if bind[:1] == " "
+                 else ""))
         if w.asks:
             w.say("(waiting; Enter goes on without)")
 
