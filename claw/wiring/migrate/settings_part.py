@@ -86,7 +86,7 @@ def make_candidate(decided: Iterable[Decided], places: Places
     for each in coming:
         for path, value in _spread(each, draft):
             draft.set(path, value)
-    return draft.encode(), before
+    return draft.render(), before
 
 
 def _spread(each: Decided, draft: Draft) -> Iterator[tuple[Path, Any]]:

@@ -18,7 +18,8 @@ from typing import Any
 from claw.config.keys import is_secret
 from claw.config.places import Places
 from claw.config.secrets import create_key, read_key, seal, unseal
-from claw.config.store import current, write_file
+from claw.config.store import current
+from claw.config.write import write_file
 from claw.core.errors import ClawError, StorageError, UnavailableError
 from claw.core.folders import make_private
 

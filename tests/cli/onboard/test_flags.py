@@ -177,9 +177,8 @@ PLATFORMS = {
                  lambda platform, text: platform.post(text, username="mina"),
                  lambda platform: [m.text for m in platform.messages()]),
     "mattermost": (FakeMattermost, "url",
-                   lambda platform, text: (
-                       platform.wait_until(lambda: platform.connections),
-                       platform.post(f" {text}")),
+                   lambda platform, text: platform.write_when_heard(
+                       lambda: platform.post(f" {text}")),
                    lambda platform: platform.answers()),
 }
 
