@@ -7,8 +7,6 @@ import msgspec
 Count = Annotated[int, msgspec.Meta(ge=0)]
 Money = Annotated[float, msgspec.Meta(ge=0)]
 
-INERT = ("reliability.scheduler_poll_secs", "reliability.scheduler_retries")
-
 
 class ProviderSettings(msgspec.Struct, frozen=True, kw_only=True):
     """The top-level keys.
@@ -90,8 +88,10 @@ class ReliabilitySettings(msgspec.Struct, frozen=True, kw_only=True):
     channel_initial_backoff_secs: the first wait before a channel that fails
         is started again, at least 2 s
     channel_max_backoff_secs: the longest wait, at least 60 s
-    scheduler_poll_secs: not read yet
-    scheduler_retries: not read yet
+    scheduler_poll_secs: how long claw listen goes without a look at the
+        jobs, at least 5 s
+    scheduler_retries: how often a job is tried again whose model can't be
+        reached
     """
 
     provider_retries: Count = 2

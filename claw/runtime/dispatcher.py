@@ -371,7 +371,9 @@ class Dispatcher:
         running = self._scopes.get(scope_key(message), ())
         for turn in running:
             turn.stop("stop")
-        return STOPPED if running else NOTHING_TO_STOP
+        jobs = 0 if STRANGER in message.labels else self._desk.stop_jobs(
+            message.channel, message.reply_target)
+        return STOPPED if running or jobs else NOTHING_TO_STOP
 
     def _stop_everything(self, message: ChannelMessage) -> str:
         """/estop; the service sees it and ends."""

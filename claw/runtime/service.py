@@ -32,6 +32,7 @@ from claw.core.times import until_tick
 from claw.runtime.dispatcher import Dispatcher, in_flight_limit
 from claw.runtime.hooks import HookNotifier, run_heartbeat
 from claw.runtime.inbox import BUS_SIZE, Bus, DurableInbox, ServesHttp
+from claw.runtime.jobs import RunsJobs
 from claw.runtime.live import Live
 from claw.runtime.maintenance import (
     Tidy,
@@ -73,7 +74,7 @@ class Parts:
     calls what it is given whenever they may have changed. `tidy` looks
     after the memory, `tidy_files` after copies of what was sent. `ends` are
     channels whose input can end; when all have, the service ends. `gateway`
-    serves what is served over HTTP.
+    serves what is served over HTTP, `jobs` runs scheduled ones.
     """
 
     queue: Queue
@@ -94,6 +95,7 @@ class Parts:
     tidy_files: Callable[[], Awaitable[object]]
     ends: Sequence[str] = ()
     gateway: ServesHttp | None = None
+    jobs: RunsJobs | None = None
 
 
 @dataclass(slots=True)
@@ -163,6 +165,8 @@ class Service:
         self.drain_s = min(self.drain_s, ESTOP_DRAIN_S)
         if self._dispatcher is not None:
             self._dispatcher.stop_all()
+        if self.parts.jobs is not None:
+            self.parts.jobs.stop_all()
         self._stop.set()
 
     # -- the leader lease
@@ -245,6 +249,8 @@ class Service:
         if parts.gateway is not None:
             self._tasks["gateway"] = asyncio.ensure_future(
                 parts.gateway.run(self._hook_notifier))
+        if parts.jobs is not None:
+            self._tasks["jobs"] = asyncio.ensure_future(parts.jobs.run(desk))
         self._follow_channels()
 
     def _follow_channels(self) -> None:
@@ -332,10 +338,15 @@ class Service:
         gateway = self._tasks.pop("gateway", None)
         ending = asyncio.ensure_future(  # what it answers may end, too
             cancel_all([gateway] if gateway else []))
+        patience_s = self.drain_s if orderly else 0
+        jobs = asyncio.ensure_future(parts.jobs.drain(patience_s)) \
+            if parts.jobs is not None else None
         if self._dispatcher is not None:
             if orderly:
                 parts.log("draining", running=self._dispatcher.busy)
-            await self._dispatcher.drain(self.drain_s if orderly else 0)
+            await self._dispatcher.drain(patience_s)
+        if jobs is not None:
+            await jobs
         await ending
         await cancel_all(self._tasks.values())
         if orderly:

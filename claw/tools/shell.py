@@ -50,11 +50,16 @@ class Shell(CheckedTool):
                              "medium/high-risk commands", default=False))
 
     async def run(self, args: Arguments) -> ToolResult:
-        command = args["command"]
+        _, result = await self.run_command(
+            args["command"], approved=self._is_approved(args))
+        return result
+
+    async def run_command(self, command: str, *, approved: bool = False
+                          ) -> tuple[children.Finished, ToolResult]:
+        """How it ended, and what is told of that. Raises DeniedError."""
         if self._policy.is_limited():
             raise self._policy.rate_limited()
-        verdict = self._policy.check_command(
-            command, approved=self._is_approved(args))
+        verdict = self._policy.check_command(command, approved=approved)
         if verdict.refusal:
             detail = f" ({verdict.detail})" if verdict.detail else ""
             raise DeniedError(verdict.refusal + detail)
@@ -73,7 +78,7 @@ class Shell(CheckedTool):
                 seen.read_only, [objects] if objects else [])
         if turn is not None:
             turn.labels |= {"command", label}
-        return seen.add_notes(self._build_result(done))
+        return done, seen.add_notes(self._build_result(done))
 
     def _is_approved(self, args: Arguments) -> bool:
         """The owner's yes: given to this very call, or said by himself

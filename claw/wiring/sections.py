@@ -67,6 +67,8 @@ SECTIONS: dict[str, str | None] = {
     "mcp": "claw.tools.mcp.settings:McpSettings",
     "mcp.servers.*": "claw.tools.mcp.settings:McpServerSettings",
     "cron": "claw.storage.jobs.settings:CronSettings",
+    "cron.jobs.*": "claw.storage.jobs.settings:DeclaredJob",
+    "scheduler": "claw.storage.jobs.settings:SchedulerSettings",
     "shell_tool": "claw.tools.settings:ShellToolSettings",
     "web_search": "claw.tools.web.settings:WebSearchSettings",
     "web_fetch": "claw.tools.web.settings:WebFetchSettings",

@@ -52,13 +52,13 @@ def desk(room):
     return Desk(room)
 
 
-def test_a_job_is_kept_and_it_is_said_that_nothing_runs_it_yet(desk):
+def test_a_job_is_kept_and_it_is_said_who_runs_it(desk):
     result = desk.call("cron_add", schedule=NOON, command="ls -l",
                        name="look")
 
     told = json.loads(result.output)
     (job,) = desk.store.list_jobs()
-    assert "does not run them" in told.pop("note")
+    assert "while claw listen runs" in told.pop("note")
     assert told == {
         "id": job.id, "name": "look", "job_type": "shell", "schedule": NOON,
         "next_run": job.next_run, "enabled": True, "allowed_tools": None}
@@ -300,7 +300,8 @@ def test_runs_are_told_newest_first_and_are_foreign_text(desk):
     assert "has not run" in desk.call("cron_runs", job_id=job.id).output
     for slot in ("one", "two"):
         run = desk.store.begin_run(job.id, slot)
-        desk.store.end_run(run, "x" * 600, success=slot == "two")
+        desk.store.end_run(run, "x" * 600,
+                           status="ok" if slot == "two" else "error")
 
     told = json.loads(desk.call("cron_runs", job_id=job.id).output)["runs"]
 
@@ -468,7 +469,8 @@ def test_a_run_that_is_stopped_says_so(desk):
     asyncio.run(stop())
 
     run, = desk.store.list_runs(job.id)
-    assert (run.status, run.output) == ("error", "the run was stopped")
+    assert (run.status, run.output) == (
+        "interrupted", "the run was stopped")
 
 
 def test_a_run_may_no_more_than_its_job(desk):

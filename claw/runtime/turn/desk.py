@@ -90,6 +90,8 @@ class Desk:
     spent: Spent | None = None
     turn_cost: Callable[[str], float | None] = lambda turn_id: None
     build_notes: Callable[[str, "Finished"], Record | None] = leave_nothing
+    # Ends the runs of jobs that tell a chat (channel, chat); how many.
+    stop_jobs: Callable[[str, str], int] = lambda channel, chat: 0
     carry_over: Callable[[], Awaitable[list[str]]] = carry_nothing
     log_turn: Callable[[str, Start | End], Awaitable[None]] = log_nothing
     strangers: StrangerLimits = field(init=False)

@@ -21,6 +21,7 @@ from claw.agent.memory.recall import (
     remember,
 )
 from claw.agent.model.classify import classify
+from claw.agent.narrowed import find_limit_usd, narrow_agent
 from claw.agent.prompt import build_channel_prompt
 from claw.agent.rendering.cut import shorten
 from claw.agent.rounds.cancel import TurnCancelled
@@ -62,7 +63,6 @@ from claw.runtime.turn.drafts import FIRST, Draft
 from claw.runtime.turn.ending import Ending
 from claw.runtime.turn.histories import CLEARED, build_turn
 from claw.runtime.turn.log import build_end, build_start
-from claw.runtime.turn.narrowed import find_limit_usd, narrow_agent
 from claw.runtime.turn.outcomes import Finished
 from claw.runtime.turn.reactions import Reactions, render_call
 from claw.runtime.turn.state import TurnState

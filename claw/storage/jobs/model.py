@@ -4,11 +4,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from claw.core.errors import UsageError
+from claw.core.times import rfc3339
 from claw.core.value import Value
 from claw.storage.jobs.schedule import Schedule
 
 JOB_TYPES = ("shell", "agent")
-SESSION_TARGETS = ("isolated", "main")
+SESSION_TARGETS = ("isolated", "main", "own")
+MISSED = ("skip", "once", "all")
+RUN_STATUSES = ("running", "ok", "error", "skipped", "denied", "interrupted")
 DELIVERY_MODES = ("none", "announce")
 SOURCES = ("imperative", "declarative")
 _DELIVERY = {"mode": str, "channel": str, "to": str, "best_effort": bool}
@@ -19,6 +22,8 @@ _NAME_CHARS = 200
 _COMMAND_CHARS = 10_000
 _PROMPT_CHARS = 100_000
 _MOST_TOOLS = 200
+_MOST_S = 366 * 86_400
+_MOST_CENTS = 1_000_000.0
 
 
 class Delivery(Value):
@@ -41,6 +46,15 @@ class JobSpec(Value):
     runs may not do, as [autonomy.channels.NAME] says it, in JSON types;
     `made_in` is the memory session of the turn that made it (None: the
     owner's, for all to see).
+
+    `session_target`: a conversation of no other run (isolated), the one of
+    its delivery chat or the owner's (main), or one that goes on from run to
+    run (own). `missed` is what becomes of times that passed while nobody
+    ran: none is made up for (skip), one (once), each (all). `precheck` is a
+    command of the shell that runs first: exit 0 goes on, 1 to 125 skips the
+    run. After `max_silence_s` without a run that succeeded a notice is sent.
+    `timeout_s` is a run's time limit, `monthly_cents` what the runs of a
+    calendar month (UTC) may cost together.
     """
 
     schedule: Schedule
@@ -58,11 +72,20 @@ class JobSpec(Value):
     origin: str | None = None
     policy: Mapping[str, Any] | None = None
     made_in: str | None = None
+    missed: str = "once"
+    precheck: str | None = None
+    max_silence_s: int | None = None
+    timeout_s: int | None = None
+    monthly_cents: float | None = None
 
 
 class Job(Value):
     """A kept job. `next_run` is None where it will not run again, `last_*`
-    where it never ran."""
+    where it never ran; `begun` are spans (first, last) of its schedule of
+    which each time was run, the latest last. `quiet_since` is its last
+    success, or when it was made or resumed; `silent`: the notice of
+    `max_silence_s` went out. Its runs cost `month_usd` in the `month`
+    ("2026-11"). `declared` is the text of its table in config.toml."""
 
     id: str
     spec: JobSpec
@@ -70,11 +93,28 @@ class Job(Value):
     next_run: str | None = None
     last_run: str | None = None
     last_status: str | None = None
+    begun: tuple[tuple[str, str], ...] = ()
+    quiet_since: str | None = None
+    silent: bool = False
+    month: str | None = None
+    month_usd: float = 0.0
+    declared: str | None = None
+
+    def count_month_usd(self, now: float) -> float:
+        """What its runs cost in the month of `now` (Unix time, UTC)."""
+        return self.month_usd if self.month == rfc3339(now)[:7] else 0.0
 
 
 class Run(Value):
-    """One run of a job, for the time `slot`. `status` is running, ok or
-    error; the last three are None while it runs."""
+    """One run of a job, for the time `slot`.
+
+    `status` is one of RUN_STATUSES: what did not start for want of a yes or
+    of money is denied, what its precheck stopped, or `missed`, is skipped,
+    what ended with its process is interrupted. A running one is its
+    runner's until `lease_until`. `delivery` is None where nothing is to be
+    told, else owed; posted (it is in the outbox), or first awaited there,
+    where a failure to send is one of the run: then sent or failed.
+    """
 
     id: int
     job_id: str
@@ -84,6 +124,10 @@ class Run(Value):
     finished_at: str | None = None
     output: str | None = None
     duration_ms: int | None = None
+    cost_usd: float | None = None
+    turn_id: str | None = None
+    lease_until: str | None = None
+    delivery: str | None = None
 
 
 def parse_delivery(given: Any) -> Delivery:
@@ -104,6 +148,7 @@ def check_job(spec: JobSpec) -> None:
     """Raise UsageError for a job that can't be run as it is."""
     _check_choices(spec)
     _check_texts(spec)
+    _check_limits(spec)
     given, other = (("command", "prompt") if spec.job_type == "shell"
                     else ("prompt", "command"))
     if not (getattr(spec, given) or "").strip():
@@ -111,9 +156,12 @@ def check_job(spec: JobSpec) -> None:
     if getattr(spec, other) is not None:
         raise UsageError(f"a job of type {spec.job_type} has no {other!r}")
     if spec.job_type == "shell" and (
-            spec.model or spec.allowed_tools is not None):
-        raise UsageError("'model' and 'allowed_tools' are of jobs of type "
-                         "agent")
+            spec.model or spec.allowed_tools is not None
+            or spec.monthly_cents is not None):
+        raise UsageError("'model', 'allowed_tools' and 'monthly_cents' are "
+                         "of jobs of type agent")
+    if spec.precheck is not None and not spec.precheck.strip():
+        raise UsageError("'precheck' must be a command")
     delivery = spec.delivery
     if delivery.mode == "announce" and not (
             (delivery.channel or "").strip() and (delivery.to or "").strip()):
@@ -126,9 +174,20 @@ def _check_choices(spec: JobSpec) -> None:
             ("job_type", spec.job_type, JOB_TYPES),
             ("session_target", spec.session_target, SESSION_TARGETS),
             ("delivery mode", spec.delivery.mode, DELIVERY_MODES),
+            ("missed", spec.missed, MISSED),
             ("source", spec.source, SOURCES)):
         if value not in choices:
             raise UsageError(f"{name} must be one of: {', '.join(choices)}")
+
+
+def _check_limits(spec: JobSpec) -> None:
+    for name, value, most in (
+            ("max_silence_s", spec.max_silence_s, _MOST_S),
+            ("timeout_s", spec.timeout_s, _MOST_S),
+            ("monthly_cents", spec.monthly_cents, _MOST_CENTS)):
+        if value is not None and not 0 < value <= most:
+            raise UsageError(f"{name!r} must be above 0, and at most "
+                             f"{most:,.0f}")
 
 
 def _check_texts(spec: JobSpec) -> None:
@@ -137,6 +196,7 @@ def _check_texts(spec: JobSpec) -> None:
             ("name", spec.name, _NAME_CHARS),
             ("command", spec.command, _COMMAND_CHARS),
             ("prompt", spec.prompt, _PROMPT_CHARS),
+            ("precheck", spec.precheck, _COMMAND_CHARS),
             ("model", spec.model, _NAME_CHARS),
             ("channel", spec.delivery.channel, _NAME_CHARS),
             ("to", spec.delivery.to, _NAME_CHARS),

@@ -1,8 +1,8 @@
 """The tables of jobs.db, and rows as values and back.
 
 `cron_jobs` and `cron_runs` have the reference's columns, beside a number for
-the order, the slot of a run, which no other run of the job has, and the
-origin and policy of a job, and where it was made. What a job's last run said
+the order, the slot of a run, which no other run of the job has, and what
+claw knows of a job and a run besides (model.py). What a job's last run said
 stands in its run alone.
 """
 
@@ -13,10 +13,28 @@ from typing import Any
 from claw.storage.jobs.model import Delivery, Job, JobSpec, Run
 from claw.storage.jobs.schedule import Schedule
 
-VERSION = 3
+VERSION = 4
 # What makes a file of the version before one of this.
-CHANGES = {1: "ALTER TABLE cron_jobs ADD COLUMN policy TEXT",
-           2: "ALTER TABLE cron_jobs ADD COLUMN made_in TEXT"}
+CHANGES = {
+    1: ("ALTER TABLE cron_jobs ADD COLUMN policy TEXT",),
+    2: ("ALTER TABLE cron_jobs ADD COLUMN made_in TEXT",),
+    3: ("ALTER TABLE cron_jobs ADD COLUMN missed TEXT NOT NULL"
+        " DEFAULT 'once'",
+        "ALTER TABLE cron_jobs ADD COLUMN precheck TEXT",
+        "ALTER TABLE cron_jobs ADD COLUMN max_silence_s INTEGER",
+        "ALTER TABLE cron_jobs ADD COLUMN timeout_s INTEGER",
+        "ALTER TABLE cron_jobs ADD COLUMN monthly_cents REAL",
+        "ALTER TABLE cron_jobs ADD COLUMN begun TEXT NOT NULL DEFAULT '[]'",
+        "ALTER TABLE cron_jobs ADD COLUMN quiet_since TEXT",
+        "ALTER TABLE cron_jobs ADD COLUMN silent INTEGER NOT NULL DEFAULT 0",
+        "ALTER TABLE cron_jobs ADD COLUMN month TEXT",
+        "ALTER TABLE cron_jobs ADD COLUMN month_usd REAL NOT NULL DEFAULT 0",
+        "ALTER TABLE cron_jobs ADD COLUMN declared TEXT",
+        "ALTER TABLE cron_runs ADD COLUMN cost_usd REAL",
+        "ALTER TABLE cron_runs ADD COLUMN turn_id TEXT",
+        "ALTER TABLE cron_runs ADD COLUMN lease_until TEXT",
+        "ALTER TABLE cron_runs ADD COLUMN delivery TEXT",
+        "UPDATE cron_jobs SET quiet_since = created_at")}
 
 TABLES = (
     """
@@ -42,7 +60,18 @@ CREATE TABLE cron_jobs (
     last_run TEXT,
     last_status TEXT,
     policy TEXT,
-    made_in TEXT
+    made_in TEXT,
+    missed TEXT NOT NULL,
+    precheck TEXT,
+    max_silence_s INTEGER,
+    timeout_s INTEGER,
+    monthly_cents REAL,
+    begun TEXT NOT NULL,
+    quiet_since TEXT,
+    silent INTEGER NOT NULL,
+    month TEXT,
+    month_usd REAL NOT NULL,
+    declared TEXT
 )""",
     "CREATE INDEX cron_jobs_due ON cron_jobs (next_run) WHERE enabled",
     """
@@ -55,23 +84,30 @@ CREATE TABLE cron_runs (
     finished_at TEXT,
     output TEXT,
     duration_ms INTEGER,
+    cost_usd REAL,
+    turn_id TEXT,
+    lease_until TEXT,
+    delivery TEXT,
     UNIQUE (job_id, slot)
 )""")
 
 _SPEC = ("schedule", "job_type", "name", "command", "prompt", "model",
          "session_target", "allowed_tools", "delivery", "delete_after_run",
-         "enabled", "source", "origin", "policy", "made_in")
-_STATE = ("id", "created_at", "next_run", "last_run", "last_status")
+         "enabled", "source", "origin", "policy", "made_in", "missed",
+         "precheck", "max_silence_s", "timeout_s", "monthly_cents")
+_STATE = ("id", "created_at", "next_run", "last_run", "last_status",
+          "begun", "quiet_since", "silent", "month", "month_usd", "declared")
 JOB_COLUMNS = ", ".join(_SPEC + _STATE)
 RUN_COLUMNS = ("id, job_id, slot, started_at, status, finished_at, output,"
-               " duration_ms")
+               " duration_ms, cost_usd, turn_id, lease_until, delivery")
 
 
 def upgrade(connection: sqlite3.Connection, version: int) -> None:
     """Make a file of an older version one of this, in a transaction of the
     caller's."""
     for older in range(version, VERSION):
-        connection.execute(CHANGES[older])
+        for change in CHANGES[older]:
+            connection.execute(change)
     connection.execute(f"PRAGMA user_version={VERSION}")
 
 
@@ -82,6 +118,7 @@ def encode_job(job: Job) -> dict[str, Any]:
     return {
         **{name: getattr(spec, name) for name in _SPEC},
         **{name: getattr(job, name) for name in _STATE},
+        "begun": _dump(job.begun),
         "expression": schedule.expr or schedule.at or str(schedule.every_ms),
         "schedule": _dump(schedule.to_dict()),
         "allowed_tools": None if spec.allowed_tools is None
@@ -104,8 +141,10 @@ def decode_job(row: tuple[Any, ...]) -> Job:
             own["policy"]),
         "delete_after_run": bool(own["delete_after_run"]),
         "enabled": bool(own["enabled"])}
-    return Job(spec=JobSpec(**own),
-               **dict(zip(_STATE, row[len(_SPEC):], strict=True)))
+    state = dict(zip(_STATE, row[len(_SPEC):], strict=True))
+    state |= {"silent": bool(state["silent"]), "begun": tuple(
+        (first, last) for first, last in json.loads(state["begun"]))}
+    return Job(spec=JobSpec(**own), **state)
 
 
 def decode_run(row: tuple[Any, ...]) -> Run:

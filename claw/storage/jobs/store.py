@@ -6,25 +6,25 @@ runner in processes of their own. synchronous=FULL: what a verb returned is
 on the disk.
 
 A run is claimed by its slot, the time it was due: `begin_run` gives a slot
-to one caller alone and moves the job on to its next time, so that a run that
-is killed neither comes twice nor stops its job.
+to one caller alone and moves the job on to its next time. It holds the run
+by a lease, so that one that is killed neither comes twice nor stops its job.
 """
 
 import os
 import secrets
 import sqlite3
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import closing, contextmanager
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 
 from claw.core.errors import NotFoundError, StorageError, UsageError
 from claw.core.times import rfc3339
 from claw.core.value import replace
-from claw.storage.jobs import schema
+from claw.storage.jobs import runs, schema
 from claw.storage.jobs.model import Job, JobSpec, Run, check_job
-from claw.storage.jobs.schedule import next_run
+from claw.storage.jobs.schedule import Schedule
 from claw.storage.sqlite import (
     CorruptError,
     connect,
@@ -37,6 +37,7 @@ from claw.storage.sqlite import (
 
 OUTPUT_BYTES = 16 * 1024
 HISTORY = 50
+_NOTHING = JobSpec(Schedule("every", every_ms=1))
 _CUT = "\n... [output truncated at 16 KiB]"
 
 
@@ -62,12 +63,10 @@ class SqliteJobs:
         """Keep a new job. Raises UsageError for one that would never
         run."""
         now = self._now()
-        job = self._place(Job(secrets.token_hex(6), spec, rfc3339(now)), now)
-        row = schema.encode_job(job)
+        job = self._place(Job(secrets.token_hex(6), spec, rfc3339(now),
+                              quiet_since=rfc3339(now)), now)
         with self._writing() as connection:
-            connection.execute(
-                f"INSERT INTO cron_jobs ({', '.join(row)}) VALUES"
-                f" ({', '.join('?' * len(row))})", tuple(row.values()))
+            self._put(connection, job)
         return job
 
     def get(self, id: str) -> Job:
@@ -87,15 +86,15 @@ class SqliteJobs:
             job = self._find(connection, id)
             spec = change(job.spec)
             changed = replace(job, spec=spec)
-            if spec.schedule != job.spec.schedule \
-                    or (spec.enabled and not job.spec.enabled):
+            resumed = spec.enabled and not job.spec.enabled
+            if resumed:
+                changed = replace(changed, quiet_since=rfc3339(now),
+                                  silent=False)
+            if resumed or spec.schedule != job.spec.schedule:
                 changed = self._place(changed, now)
             else:
                 self._check(spec)
-            row = schema.encode_job(changed)
-            connection.execute(
-                f"UPDATE cron_jobs SET {', '.join(f'{n} = ?' for n in row)}"
-                " WHERE id = ?", (*row.values(), id))
+            self._put(connection, changed)
         return changed
 
     def remove(self, id: str) -> Job:
@@ -114,60 +113,159 @@ class SqliteJobs:
                 " ORDER BY id DESC LIMIT ?", (id, limit))]
 
     def list_due(self, limit: int = 64) -> list[Job]:
-        """Jobs whose time has come, the longest overdue first."""
+        """Jobs whose time has come and that do not run, the longest overdue
+        first."""
+        now = self._now()
         with self._reading() as connection:
             return self._select(
-                connection, "enabled AND next_run <= ?"
-                " ORDER BY next_run, seq LIMIT ?", rfc3339(self._now()),
-                limit)
+                connection, f"enabled AND next_run <= ? AND {runs.FREE}"
+                " ORDER BY next_run, seq LIMIT ?", rfc3339(now),
+                *runs.reckon_alive(now), limit)
 
-    def begin_run(self, id: str, slot: str) -> Run | None:
-        """The run of a job for the time that it was due, and the job moved
-        on to its next time; None where there was one for it."""
+    def begin_run(self, id: str, slot: str, lease_s: float = runs.LEASE_S
+                  ) -> Run | None:
+        """The run of a job for `slot`, ours for so long unless it is
+        renewed; None where there was one for it, or where the job runs.
+
+        A slot that is the job's next time moves it on, as its `missed`
+        says; one that came too late under "skip" is noted as skipped, and
+        None. Any other slot is a run beside the schedule, which stays."""
         now = self._now()
         with self._writing() as connection:
-            job = self._find(connection, id)
-            # Also where the slot is taken: after a clock that went back it
-            # would come up for ever.
-            connection.execute(
-                "UPDATE cron_jobs SET next_run = ? WHERE id = ?"
-                " AND next_run <= ?", (_next_time(job, now), id, slot))
-            done = connection.execute(
-                "INSERT INTO cron_runs (job_id, slot, started_at, status)"
-                " VALUES (?, ?, ?, 'running')"
-                " ON CONFLICT (job_id, slot) DO NOTHING",
-                (id, slot, rfc3339(now)))
-            if done.rowcount == 0:
-                return None
-            return schema.decode_run(connection.execute(
-                f"SELECT {schema.RUN_COLUMNS} FROM cron_runs WHERE id = ?",
-                (done.lastrowid,)).fetchone())
+            return runs.begin(connection, self._find(connection, id), slot,
+                              now, lease_s)
 
-    def end_run(self, run: Run, output: str, *, success: bool) -> None:
-        """What came of a run. Of a job that is over, one that was to go
-        after its run goes if it succeeded, and is switched off if not."""
-        now = self._now()
-        status = "ok" if success else "error"
+    def renew_run(self, run: Run, lease_s: float = runs.LEASE_S, *,
+                  turn_id: str | None = None) -> bool:
+        """Hold a run longer; False where it is not ours any more. Its turn
+        is noted, once it is known."""
         with self._writing() as connection:
-            connection.execute(
-                "UPDATE cron_runs SET status = ?, finished_at = ?,"
-                " output = ?, duration_ms = ? WHERE id = ?",
-                (status, rfc3339(now), cut_output(output),
-                 max(0, round((now - _seconds(run.started_at)) * 1000)),
-                 run.id))
-            connection.execute(
-                "UPDATE cron_jobs SET last_run = ?, last_status = ?"
-                " WHERE id = ?", (run.started_at, status, run.job_id))
-            over = "id = ? AND next_run IS NULL"
-            if success:
-                connection.execute(f"DELETE FROM cron_jobs WHERE {over}"
-                                   " AND delete_after_run", (run.job_id,))
-            connection.execute("UPDATE cron_jobs SET enabled = 0"
-                               f" WHERE {over}", (run.job_id,))
-            connection.execute(
-                "DELETE FROM cron_runs WHERE job_id = ? AND id NOT IN (SELECT"
-                " id FROM cron_runs WHERE job_id = ? ORDER BY id DESC LIMIT"
-                " ?)", (run.job_id, run.job_id, self._history))
+            return runs.renew(connection, run, self._now(), lease_s, turn_id)
+
+    def recover_runs(self) -> list[Run]:
+        """Runs whose lease is over are interrupted from now on, and their
+        jobs free; these."""
+        now = self._now()
+        with self._reading() as connection:
+            if not runs.list_lost(connection, now):
+                return []
+        with self._writing() as connection:
+            return runs.recover(connection, now)
+
+    def end_run(self, run: Run, output: str, *, status: str = "ok",
+                cost_usd: float | None = None, turn_id: str | None = None,
+                owed: bool = False) -> bool:
+        """What came of a run; False where it has ended already, which
+        stands. Where its outcome is `owed` to the job's delivery target it
+        is kept until `mark_delivery`. Of a job that is over, one that was
+        to go after its run goes if it succeeded, and is switched off if
+        not."""
+        with self._writing() as connection:
+            ended = runs.end(
+                connection, run, cut_output(output), status, self._now(),
+                cost_usd=cost_usd, turn_id=turn_id, owed=owed)
+            runs.prune(connection, run.job_id, self._history)
+        return ended
+
+    def list_owed(self) -> list[Run]:
+        """Runs whose outcome is owed to a delivery target, or awaited
+        there; the oldest first."""
+        with self._reading() as connection:
+            return runs.read(connection, "delivery IN ('owed', 'awaited')")
+
+    def mark_delivery(self, run: Run, state: str, error: str | None = None
+                      ) -> None:
+        """What became of an outcome that was owed. With an `error` the run
+        has failed."""
+        with self._writing() as connection:
+            runs.mark_delivery(connection, run, state, error)
+
+    def find_next_due(self) -> float | None:
+        """When the next job that does not run is due (Unix time), None
+        where none will be."""
+        with self._reading() as connection:
+            (found,) = connection.execute(
+                "SELECT MIN(next_run) FROM cron_jobs WHERE enabled AND "
+                + runs.FREE, runs.reckon_alive(self._now())).fetchone()
+        return None if found is None else _seconds(found)
+
+    def rewind(self) -> None:
+        """After the clock went back: times that come again and were never
+        run are due again."""
+        now = self._now()
+        with self._reading() as connection:
+            sooner = [(moment, job.id) for job in self._select(
+                connection, "enabled") if (moment := runs.find_next(
+                    job, now)) is not None and moment < (job.next_run or "~")]
+        if not sooner:
+            return
+        with self._writing() as connection:
+            connection.executemany(
+                "UPDATE cron_jobs SET next_run = ?1 WHERE id = ?2"
+                " AND (next_run IS NULL OR next_run > ?1)", sooner)
+
+    def skip_missed(self) -> None:
+        """What was missed is not made up for, whatever the jobs say."""
+        now = self._now()
+        if all(job.next_run is None or _seconds(job.next_run)
+               >= now - runs.LATE_S for job in self.list_due()):
+            return
+        with self._writing() as connection:
+            for job in self._select(connection, "enabled AND next_run < ?",
+                                    rfc3339(now - runs.LATE_S)):
+                runs.skip(connection, job, now)
+
+    def charge(self, run: Run, cost_usd: float) -> None:
+        """Count what an interrupted run cost."""
+        with self._writing() as connection:
+            connection.execute("UPDATE cron_runs SET cost_usd = ?"
+                               " WHERE id = ?", (cost_usd, run.id))
+            runs.charge(connection, run.job_id, cost_usd, self._now())
+
+    def declare(self, wanted: Mapping[str, tuple[str, JobSpec | None]]
+                ) -> list[str]:
+        """Make the declared jobs those that are wanted: by id, the text
+        that declares one and what it says (None: that is wrong, and what
+        is kept stays). One whose text is the same is left as it is. What
+        could not be done, in sentences."""
+        now, wrong = self._now(), []
+        if {id: text for id, (text, _) in wanted.items()} == {
+                job.id: job.declared for job in self.list_jobs()
+                if job.spec.source == "declarative"}:
+            return []
+        with self._writing() as connection:
+            kept = {job.id: job for job in self._select(connection, "1")}
+            for id, job in kept.items():
+                if job.spec.source == "declarative" and id not in wanted:
+                    connection.execute("DELETE FROM cron_jobs WHERE id = ?",
+                                       (id,))
+            for id, (text, spec) in wanted.items():
+                job = kept.get(id, Job(id, spec or _NOTHING, rfc3339(now),
+                                       quiet_since=rfc3339(now)))
+                if spec is None or job.declared == text:
+                    continue
+                try:
+                    if id in kept and job.spec.source != "declarative":
+                        raise UsageError("another job has this id")
+                    self._put(connection, self._place(replace(
+                        job, spec=spec, declared=text), now))
+                except UsageError as error:
+                    wrong.append(f"cron.jobs {id!r}: {error.message}")
+        return wrong
+
+    def _put(self, connection: sqlite3.Connection, job: Job) -> None:
+        row = schema.encode_job(job)
+        connection.execute(
+            f"INSERT INTO cron_jobs ({', '.join(row)}) VALUES"
+            f" ({', '.join('?' * len(row))}) ON CONFLICT (id) DO UPDATE SET "
+            + ", ".join(f"{name} = excluded.{name}" for name in row),
+            tuple(row.values()))
+
+    def mark_silent(self, id: str, silent: bool) -> None:
+        """Whether the notice of a job's silence went out."""
+        with self._writing() as connection:
+            connection.execute("UPDATE cron_jobs SET silent = ?"
+                               " WHERE id = ?", (silent, id))
 
     def check(self) -> int:
         """How many jobs the file holds. Raises StorageError where it is
@@ -181,7 +279,7 @@ class SqliteJobs:
     def _place(self, job: Job, now: float) -> Job:
         """The job with its next time. Raises UsageError without one."""
         self._check(job.spec)
-        moment = _next_time(job, now)
+        moment = runs.find_next(job, now)
         if moment is None and job.spec.enabled:
             schedule = job.spec.schedule
             raise UsageError(
@@ -282,12 +380,6 @@ def cut_output(text: str) -> str:
     if len(data) <= OUTPUT_BYTES:
         return data.decode()
     return data[:OUTPUT_BYTES].decode(errors="ignore") + _CUT
-
-
-def _next_time(job: Job, now: float) -> str | None:
-    moment = next_run(job.spec.schedule, datetime.fromtimestamp(now, UTC),
-                      datetime.fromisoformat(job.created_at))
-    return None if moment is None else rfc3339(moment.timestamp())
 
 
 def _seconds(text: str) -> float:

@@ -27,11 +27,15 @@ WHOLE = JobSpec(
     name="아침 ☀", prompt="Was steht an?\n¿y luego?", model="gpt-5",
     session_target="main", allowed_tools=("web_fetch", "memory_recall"),
     delivery=Delivery("announce", "telegram", "-100:7", False),
-    source="declarative", origin="web")
+    source="declarative", origin="web", missed="all", precheck="test -e x",
+    max_silence_s=86_400, timeout_s=60, monthly_cents=12.5)
 WRONG = (
     replace(WHOLE, prompt=" "), replace(WHOLE, command="ls"),
     replace(WHOLE, job_type="shell"), replace(WHOLE, job_type="sql"),
-    replace(WHOLE, session_target="all"), replace(WHOLE, prompt="\ud800"),
+    replace(WHOLE, session_target="all"), replace(WHOLE, missed="none"),
+    replace(WHOLE, precheck=" "), replace(WHOLE, timeout_s=0),
+    replace(WHOLE, monthly_cents=float("nan")),
+    replace(WHOLE, max_silence_s=-1), replace(WHOLE, prompt="\ud800"),
     replace(WHOLE, delivery=Delivery("announce", "nosuch", "7")),
     replace(WHOLE, delivery=Delivery("announce", "telegram")),
     replace(WHOLE, schedule=Schedule("at", at="2025-01-01T00:00:00+00:00")))
@@ -167,7 +171,7 @@ class JobsContract:
         self.now = START + 1800
         store.update(id, lambda spec: replace(spec, enabled=False))
         store.update(id, lambda spec: replace(spec, enabled=True))
-        assert store.get(id).next_run == slot
+        assert store.get(id).next_run == "2026-01-01T02:00:00.000Z"
         self.now = START + 3600
 
         assert store.begin_run(id, slot) is None
@@ -191,7 +195,7 @@ class JobsContract:
         assert run is not None
         self.now = START + 1.5
 
-        store.end_run(run, "done: \ud800 ok", success=False)
+        store.end_run(run, "done: \ud800 ok", status="error")
 
         (kept,) = store.list_runs(id)
         assert (kept.status, kept.output, kept.duration_ms) == (
@@ -204,7 +208,7 @@ class JobsContract:
         store = self._open(tmp_path)
         run = store.begin_run(self._add(store), "slot")
         assert run is not None
-        store.end_run(run, "한" * OUTPUT_BYTES, success=True)
+        store.end_run(run, "한" * OUTPUT_BYTES)
 
         output = store.list_runs(run.job_id)[0].output or ""
         text, mark = output.split("\n")
@@ -219,7 +223,7 @@ class JobsContract:
         for number in range(HISTORY + 5):
             run = store.begin_run(id, str(number))
             assert run is not None
-            store.end_run(run, "", success=True)
+            store.end_run(run, "")
 
         slots = [run.slot for run in store.list_runs(id)]
         assert slots == [str(number) for number in range(HISTORY + 4, 4, -1)]
@@ -235,9 +239,195 @@ class JobsContract:
             self.now = START + 3600
             run = store.begin_run(id, store.get(id).next_run or "")
             assert run is not None
-            store.end_run(run, "", success=success)
+            store.end_run(run, "", status="ok" if success else "error")
 
             assert [job.spec.enabled for job in store.list_jobs()] == left
+
+    def test_times_that_passed_are_made_up_for_as_the_job_says(
+            self, tmp_path: Path) -> None:
+        store = self._open(tmp_path)
+        for missed, runs, skipped in (("skip", [4], [1]), ("once", [1, 4], []),
+                                      ("all", [1, 2, 3, 4], [])):
+            self.now = START
+            id = self._add(store, missed=missed)
+            self.now = START + 3.5 * 3600
+            begun = self._run_due(store, id)
+            self.now = START + 4 * 3600
+
+            assert begun + self._run_due(store, id) == list(map(_slot, runs))
+            assert [run.slot for run in store.list_runs(id)
+                    if run.status == "skipped"] == list(map(_slot, skipped))
+            store.remove(id)
+
+    def test_a_time_of_just_now_was_not_missed(self, tmp_path: Path) -> None:
+        store = self._open(tmp_path)
+        id = self._add(store, missed="skip")
+        self.now = START + 3600 + 59
+
+        assert self._run_due(store, id) == [_slot(1)]
+
+    def test_a_time_for_once_that_was_missed_is_said(self, tmp_path: Path
+                                                     ) -> None:
+        store = self._open(tmp_path)
+        id = self._add(store, ONCE, missed="skip")
+        self.now = START + 7200
+
+        assert self._run_due(store, id) == []
+        job = store.get(id)
+        assert (job.spec.enabled, job.last_status) == (False, "skipped")
+
+    def test_a_job_does_not_run_twice_at_once(self, tmp_path: Path) -> None:
+        store = self._open(tmp_path)
+        id = self._add(store)
+        self.now = START + 3600
+        run = store.begin_run(id, _slot(1), 600)
+        assert run is not None
+        self.now = START + 7200 - 10
+        assert store.begin_run(id, "now") is not None  # 300 s at most
+
+        self.now = START + 7200
+        assert (store.list_due(), store.find_next_due()) == ([], None)
+        assert store.begin_run(id, _slot(2)) is None
+        assert store.get(id).next_run == _slot(2)
+
+    def test_a_run_beside_the_schedule_leaves_it(self, tmp_path: Path
+                                                 ) -> None:
+        store = self._open(tmp_path)
+        id = self._add(store)
+        self.now = START + 4000
+        run = store.begin_run(id, "now")
+        assert run is not None
+        store.end_run(run, "")
+
+        assert self._run_due(store, id) == [_slot(1)]
+
+    def test_a_run_lasts_as_long_as_it_is_renewed(self, tmp_path: Path
+                                                  ) -> None:
+        store = self._open(tmp_path)
+        id = self._add(store)
+        run = store.begin_run(id, "now", 30)
+        assert run is not None
+        self.now = START + 29
+        assert store.renew_run(run, 30, turn_id="t1")
+        self.now = START + 58
+        assert store.recover_runs() == []
+
+        self.now = START + 59
+        (lost,) = store.recover_runs()
+        assert (lost.id, lost.status, lost.turn_id, lost.delivery) == (
+            run.id, "interrupted", "t1", None)
+        assert not store.renew_run(run, 30)
+        assert not store.end_run(run, "late")
+        assert store.list_runs(id) == [lost]
+        assert store.recover_runs() == []
+
+    def test_a_clock_that_was_set_back_keeps_no_lease(self, tmp_path: Path
+                                                      ) -> None:
+        store = self._open(tmp_path)
+        id = self._add(store)
+        store.begin_run(id, "now", 30)
+        self.now = START - 3600
+
+        assert [run.status for run in store.recover_runs()] == [
+            "interrupted"]
+
+    def test_what_is_owed_is_kept_until_it_is_delivered(
+            self, tmp_path: Path) -> None:
+        store = self._open(tmp_path)
+        id = self._add(store, ONCE, delete_after_run=True,
+                       delivery=Delivery("announce", "telegram", "7"))
+        self.now = START + 3600
+        run = store.begin_run(id, store.get(id).next_run or "")
+        assert run is not None
+        store.end_run(run, "done", cost_usd=0.5, owed=True)
+
+        (owed,) = store.list_owed()
+        assert (owed.output, owed.delivery, owed.cost_usd) == (
+            "done", "owed", 0.5)
+        store.mark_delivery(owed, "awaited")
+        assert [run.delivery for run in store.list_owed()] == ["awaited"]
+        store.mark_delivery(owed, "failed", "no such chat")
+
+        (kept,) = store.list_runs(id)
+        assert (kept.status, kept.output) == ("error", "done\nno such chat")
+        assert (store.list_owed(), store.get(id).last_status) == ([], "error")
+
+    def test_what_was_delivered_of_a_job_for_once_goes_with_it(
+            self, tmp_path: Path) -> None:
+        store = self._open(tmp_path)
+        id = self._add(store, ONCE, delete_after_run=True)
+        self.now = START + 3600
+        run = store.begin_run(id, store.get(id).next_run or "")
+        assert run is not None
+        store.end_run(run, "done", owed=True)
+        store.mark_delivery(store.list_owed()[0], "sent")
+
+        assert store.list_jobs() == []
+
+    def test_an_interrupted_run_owes_a_notice(self, tmp_path: Path) -> None:
+        store = self._open(tmp_path)
+        id = self._add(store, delivery=Delivery("announce", "telegram", "7"))
+        store.begin_run(id, "now", 30)
+        self.now = START + 60
+
+        store.begin_run(id, "again", 30)
+        assert [run.slot for run in store.list_owed()] == ["now"]
+
+    def test_success_ends_a_silence(self, tmp_path: Path) -> None:
+        store = self._open(tmp_path)
+        id = self._add(store, max_silence_s=60)
+        for status, since in (("error", "2026-01-01T00:00:00.000Z"),
+                              ("ok", "2026-01-01T00:01:00.000Z")):
+            self.now = START + 60
+            run = store.begin_run(id, status)
+            assert run is not None
+            store.end_run(run, "", status=status)
+            assert store.get(id).quiet_since == since
+        store.mark_silent(id, True)
+        assert store.get(id).silent
+
+    # clocks
+
+    def test_a_clock_that_goes_back_repeats_no_time(self, tmp_path: Path
+                                                    ) -> None:
+        store = self._open(tmp_path)
+        id = self._add(store)
+        self.now = START + 3 * 3600
+        for hour in (1, 2, 3):
+            self.now = START + hour * 3600
+            assert self._run_due(store, id) == [_slot(hour)]
+        self.now = START
+
+        store.rewind()
+        assert store.get(id).next_run == _slot(4)
+
+    def test_a_clock_that_was_years_ahead_stops_no_job(self, tmp_path: Path
+                                                       ) -> None:
+        store = self._open(tmp_path)
+        id = self._add(store)
+        self.now = START + 3600
+        assert self._run_due(store, id) == [_slot(1)]
+        for day in (3650, 3651):
+            self.now = START + day * 86_400
+            assert len(self._run_due(store, id)) == 1
+        self.now = START + 2 * 3600 - 1
+
+        store.rewind()
+        assert store.get(id).next_run == _slot(3)  # 2 was made up for
+
+    def _run_due(self, store: SqliteJobs, id: str) -> list[str]:
+        """The slots that are run until nothing is due."""
+        slots = []
+        while any(job.id == id for job in store.list_due()):
+            run = store.begin_run(id, store.get(id).next_run or "")
+            if run is not None:
+                slots.append(run.slot)
+                store.end_run(run, "")
+        return slots
+
+
+def _slot(hour: int) -> str:
+    return f"2026-01-01T{hour:02d}:00:00.000Z"
 
 
 def _raises(kind: type[Exception], work: Any) -> bool:

@@ -1,9 +1,8 @@
 """What the tools for scheduled jobs share.
 
-Nothing in claw runs jobs when they are due yet, and what they return says so;
-cron_run runs one at once. A job will run with nobody to ask: a command that
-would need the owner's yes is refused when it is given, and there is no
-`approved`.
+claw listen runs jobs when they are due, cron_run runs one at once. A job
+runs with nobody to ask: a command that would need the owner's yes is refused
+when it is given, and there is no `approved`.
 """
 
 import asyncio
@@ -25,14 +24,13 @@ from claw.core.tool import Arguments, ToolDeps, ToolResult
 from claw.core.turn import current_turn
 from claw.core.value import replace
 from claw.security.narrower import combine, read_policy
+from claw.security.policy import SecurityPolicy
 from claw.storage.jobs.model import Job, JobSpec
 from claw.storage.jobs.schedule import next_run
 from claw.storage.jobs.store import SqliteJobs
 from claw.tools.offer.checked import CheckedTool, read_objects
 
-NOT_RUN_YET = ("Jobs are kept, but this version of claw does not run them by "
-               "itself; its scheduler comes later, and cron_run runs one "
-               "now. Tell the user.")
+WHO_RUNS = "Jobs run when they are due, while claw listen runs."
 OFTEN = ("It comes more often than every five minutes, and each run asks a "
          "model.")
 _OFTEN = timedelta(minutes=5)
@@ -94,7 +92,8 @@ class CronTool(CheckedTool):
                 changed, origin=join_origin(
                     labels | split_origin(spec.origin)),
                 policy=self._narrow(spec.policy, changed.policy))
-            if changed.enabled or changed.command != spec.command:
+            if changed.enabled or (changed.command, changed.precheck) != (
+                    spec.command, spec.precheck):
                 self._check_command(changed)
             return changed
         return _answer_change(await use(self.jobs.update, id, make))
@@ -110,11 +109,11 @@ class CronTool(CheckedTool):
         if not jobs:
             return ToolResult(output="No scheduled jobs.")
         return answer({"jobs": list(map(_describe_whole, jobs)),
-                       "note": NOT_RUN_YET})
+                       "note": WHO_RUNS})
 
     async def get(self, id: str) -> ToolResult:
         job = await use(self.find, id)
-        return answer({**_describe_whole(job), "note": NOT_RUN_YET})
+        return answer({**_describe_whole(job), "note": WHO_RUNS})
 
     def _narrow(self, *policies: Mapping[str, Any] | None
                 ) -> dict[str, Any] | None:
@@ -128,20 +127,26 @@ class CronTool(CheckedTool):
         return None if narrowed is None else dict(to_builtins(narrowed))
 
     def _check_command(self, spec: JobSpec) -> JobSpec:
-        """Raises DeniedError for a command that the policy would not let
-        run unasked."""
-        if spec.job_type == "shell" and spec.command:
-            job = read_policy(spec.policy or {})
-            if not self._policy.find_settings(None, job).offers("shell"):
-                raise DeniedError("blocked by security policy: its policy "
-                                  "leaves it no shell")
-            verdict = self._policy.check_command(spec.command, job=job)
-            if verdict.refusal:
-                detail = f" ({verdict.detail})" if verdict.detail else ""
-                raise DeniedError(
-                    f"blocked by security policy: {verdict.refusal}{detail}; "
-                    "a job runs with nobody to ask")
+        check_commands(self._policy, spec)
         return spec
+
+
+def check_commands(policy: SecurityPolicy, spec: JobSpec) -> None:
+    """Raises DeniedError for a command of a job that the policy would not
+    let run unasked."""
+    job = read_policy(spec.policy or {})
+    for command in filter(None, (
+            spec.precheck,
+            spec.command if spec.job_type == "shell" else None)):
+        if not policy.find_settings(None, job).offers("shell"):
+            raise DeniedError("blocked by security policy: its policy "
+                              "leaves it no shell")
+        verdict = policy.check_command(command, job=job)
+        if verdict.refusal:
+            detail = f" ({verdict.detail})" if verdict.detail else ""
+            raise DeniedError(
+                f"blocked by security policy: {verdict.refusal}{detail}; "
+                "a job runs with nobody to ask")
 
 
 async def use(verb: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
@@ -181,8 +186,8 @@ def shorten(text: str | None) -> str | None:
 
 def _answer_change(job: Job) -> ToolResult:
     often = job.spec.job_type == "agent" and _comes_often(job)
-    return answer({**_describe(job), "note": f"{NOT_RUN_YET} {OFTEN}"
-                   if often else NOT_RUN_YET})
+    return answer({**_describe(job), "note": f"{WHO_RUNS} {OFTEN}"
+                   if often else WHO_RUNS})
 
 
 def _describe(job: Job) -> dict[str, Any]:
@@ -206,6 +211,11 @@ def _describe_whole(job: Job) -> dict[str, Any]:
                            "best_effort": delivery.best_effort}
               if delivery.mode == "announce" else None,
               "delete_after_run": spec.delete_after_run or None,
+              "missed": spec.missed if spec.missed != "once" else None,
+              "precheck": shorten(spec.precheck),
+              "max_silence_s": spec.max_silence_s,
+              "timeout_s": spec.timeout_s,
+              "monthly_cents": spec.monthly_cents,
               "policy": spec.policy,
               "created_at": job.created_at, "last_run": job.last_run,
               "last_status": job.last_status}

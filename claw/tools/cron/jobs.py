@@ -18,6 +18,7 @@ from claw.core.value import replace
 from claw.storage.jobs.model import (
     DELIVERY_MODES,
     JOB_TYPES,
+    MISSED,
     SESSION_TARGETS,
     Delivery,
     JobSpec,
@@ -36,8 +37,8 @@ class CronAdd(CronTool):
     description = (
         "Schedule a shell command or a prompt for later: by a cron "
         "expression, once at a time, or every so often. Commands must be "
-        "such as run without approval. This version keeps jobs and does not "
-        "run them yet.")
+        "such as run without approval. What comes of it is sent to this "
+        "chat, or where you say.")
 
     def parameters_schema(self) -> Schema:
         return closed_object(
@@ -128,12 +129,12 @@ class CronRuns(CronTool):
         await use(self.find, args["job_id"])
         runs = await use(self.jobs.list_runs, args["job_id"], args["limit"])
         if not runs:
-            return ToolResult(output="This job has not run; this version of "
-                                     "claw does not run jobs yet.")
+            return ToolResult(output="This job has not run yet.")
         return answer({"runs": [{
             "scheduled_for": run.slot, "started_at": run.started_at,
             "finished_at": run.finished_at, "status": run.status,
-            "duration_ms": run.duration_ms, "output": shorten(run.output)}
+            "duration_ms": run.duration_ms, "cost_usd": run.cost_usd,
+            "output": shorten(run.output)}
             for run in runs]})
 
 
@@ -161,8 +162,23 @@ def _fields_schema() -> dict[str, Schema]:
         "prompt": optional(string("agent: what it is to do")),
         "model": optional(string("agent: another model")),
         "session_target": optional(string(
-            "agent: a conversation of its own or the main one; default "
-            "isolated", enum=list(SESSION_TARGETS))),
+            "agent: a new conversation each time (isolated, the default), "
+            "one that goes on from run to run (own), or that of the chat "
+            "(main)", enum=list(SESSION_TARGETS))),
+        "missed": optional(string(
+            "Times that passed while nobody ran: skip them, make up for them "
+            "once (the default) or for all", enum=list(MISSED))),
+        "precheck": optional(string(
+            "A shell command that runs first; exit code 0: go on, and the "
+            "agent reads what it said, 1 to 125: skip this run")),
+        "max_silence_s": optional(integer(
+            "Send a notice after so many seconds without success",
+            minimum=1)),
+        "timeout_s": optional(integer("Seconds that a run may take",
+                                      minimum=1)),
+        "monthly_cents": optional({
+            "type": "number", "description":
+            "agent: cents that its runs may cost in a month"}),
         "allowed_tools": optional({
             "type": "array", "items": {"type": "string"},
             "description": "agent: the only tools it has; [] for none"}),

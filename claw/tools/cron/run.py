@@ -7,8 +7,14 @@ the outcome.
 """
 
 import time
+from functools import partial
 
-from claw.core.errors import ClawError, FaultError, UnavailableError
+from claw.core.errors import (
+    ClawError,
+    DeniedError,
+    FaultError,
+    UnavailableError,
+)
 from claw.core.labels import split_origin
 from claw.core.times import rfc3339
 from claw.core.tool import (
@@ -20,14 +26,21 @@ from claw.core.tool import (
     string,
 )
 from claw.core.turn import RunsTasks, Task, TurnContext, current_turn
-from claw.security.narrower import ANY, combine, read_policy
 from claw.storage.jobs.model import Job
 from claw.storage.jobs.store import cut_output
 from claw.tools.cron.base import CronTool, use
+from claw.tools.cron.running import (
+    STOPPED,
+    describe_whole,
+    hold_run,
+    judge_precheck,
+    narrow_turn,
+    run_command,
+    write_output,
+    write_prompt,
+)
 from claw.tools.settings import ShellToolSettings
 from claw.tools.shell import Shell
-
-_STOPPED = "the run was stopped"
 
 
 class CronRun(CronTool):
@@ -65,54 +78,46 @@ class CronRun(CronTool):
         started = await use(self.jobs.begin_run, job.id,
                             rfc3339(time.time()))
         if started is None:
-            raise UnavailableError("a run of this job has just begun")
-        inner = _narrow(turn, job)
+            raise UnavailableError("a run of this job is under way")
+        inner = turn.hand_over()
+        narrow_turn(inner, job)
         try:
-            result = await self._run_job(job, inner)
+            async with hold_run(self.jobs, started, lambda: None):
+                status, text = await self._run_job(job, inner)
         except BaseException:  # stopped in the middle: that is its outcome
-            self.jobs.end_run(started, _STOPPED, success=False)
+            self.jobs.end_run(started, STOPPED, status="interrupted")
             raise
         finally:
             turn.labels |= inner.labels
-        text = cut_output(result.output if result.success else "\n".join(
-            filter(None, (result.error, result.output))))
-        await use(self.jobs.end_run, started, text, success=result.success)
-        return ToolResult(text) if result.success \
+        text = cut_output(text)
+        await use(partial(self.jobs.end_run, started, text, status=status,
+                          turn_id=turn.turn_id))
+        return ToolResult(text) if status == "ok" \
             else ToolResult.failure(text)
 
-    async def _run_job(self, job: Job, turn: TurnContext) -> ToolResult:
-        spec = job.spec
-        if spec.job_type == "shell":
-            token = current_turn.set(turn)
-            try:
-                own = self._policy.settings
-                if not own.offers("shell") \
-                        or {"shell", ANY}.intersection(own.always_ask):
-                    return ToolResult.failure(
-                        "this turn may run no shell unasked, and a job's is "
-                        "asked about by nobody (see: claw permission show)")
-                return await self._shell.execute({"command": spec.command})
-            finally:
-                current_turn.reset(token)
-        assert self._tasks is not None
+    async def _run_job(self, job: Job, turn: TurnContext
+                       ) -> tuple[str, str]:
+        """How it ended, and what it said."""
+        spec, before = job.spec, ""
         try:
-            return ToolResult(await self._tasks.run_task(
-                " ".join(filter(None, (f"[cron:{job.id}", spec.name)))
-                + f"] {spec.prompt}", turn,
-                Task(model=spec.model, tools=spec.allowed_tools)))
+            if spec.precheck is not None:
+                done, result = await run_command(
+                    self._shell, self._policy, spec.precheck, turn)
+                status, before = judge_precheck(done, result)
+                if status != "ok":
+                    return status, before
+            if spec.job_type == "shell":
+                _, result = await run_command(
+                    self._shell, self._policy, spec.command or "", turn)
+                return "ok" if result.success else "error", write_output(
+                    result)
+            assert self._tasks is not None
+            return "ok", await self._tasks.run_task(
+                write_prompt(job, before), turn,
+                Task(model=spec.model, tools=spec.allowed_tools))
+        except DeniedError as error:
+            return "denied", describe_whole(error)
         except FaultError:
             raise
         except ClawError as error:
-            return ToolResult.failure(error.message)
-
-
-def _narrow(turn: TurnContext, job: Job) -> TurnContext:
-    """The turn of a run: what the job's policy takes away is gone from what
-    the asking turn may."""
-    inner = turn.hand_over()
-    own = read_policy(job.spec.policy or {})
-    inner.policy = combine(turn.policy, own)
-    if own.max_cost_per_turn_cents is not None:
-        limits = (turn.limit_usd, own.max_cost_per_turn_cents / 100)
-        inner.limit_usd = min(each for each in limits if each is not None)
-    return inner
+            return "error", describe_whole(error)

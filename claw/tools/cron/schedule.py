@@ -31,8 +31,7 @@ class ScheduleTool(CronTool):
     description = (
         "Schedule shell commands. create (or add) takes expression and "
         "command, once takes command and either delay or run_at; get, "
-        "cancel, remove, pause and resume take id. This version keeps jobs "
-        "and does not run them yet.")
+        "cancel, remove, pause and resume take id.")
 
     def parameters_schema(self) -> Schema:
         return closed_object(

@@ -45,11 +45,12 @@ from claw.wiring.checks.check import (
 )
 from claw.wiring.checks.config import run_settings_checks
 from claw.wiring.checks.gateway import GATEWAY
-from claw.wiring.checks.log import check_jobs, check_log, check_map
+from claw.wiring.checks.log import check_log, check_map
 from claw.wiring.checks.mcp import MCP
 from claw.wiring.checks.memory import MEMORY
 from claw.wiring.checks.people import PEOPLE_CHECKS
 from claw.wiring.checks.places import CONFIG, DISK, PYTHON, WORKSPACE
+from claw.wiring.checks.schedule import SCHEDULE
 from claw.wiring.checks.skills import SKILLS
 from claw.wiring.hooks import build_hooks
 from claw.wiring.models.ledger import open_ledger
@@ -66,10 +67,9 @@ SANDBOX = Group("sandbox")
 PLUG_INS = Group("plug_ins")
 DISK.check(check_log)
 DISK.check(check_map)
-DISK.check(check_jobs)
 # In the order of the report, after the settings themselves.
 GROUPS = (WORKSPACE, MEMORY, PROVIDERS, CHANNELS, PEOPLE_CHECKS, GATEWAY,
-          SANDBOX, PLUG_INS, MCP, SKILLS, DISK, PYTHON)
+          SCHEDULE, SANDBOX, PLUG_INS, MCP, SKILLS, DISK, PYTHON)
 
 
 def run_checks(places: Places, *, asks: bool = False) -> Iterator[Check]:

@@ -16,6 +16,7 @@ from functools import partial, reduce
 import msgspec
 
 from claw.agent.conversation import Conversation
+from claw.agent.narrowed import find_limit_usd, narrow_agent
 from claw.agent.prompt import hide_owner
 from claw.agent.rounds.events import (
     Event,
@@ -45,7 +46,6 @@ from claw.gateway.openai.stream import Pipe
 from claw.providers.factory import OFFLINE
 from claw.providers.offline import NO_MODEL, WAYS
 from claw.runtime.people.identities import People
-from claw.runtime.turn.narrowed import find_limit_usd, narrow_agent
 from claw.security.narrower import combine
 from claw.security.settings import NarrowerSettings
 from claw.storage.log.entry import Start

@@ -67,6 +67,7 @@ from claw.storage.marks import MarksFile
 from claw.storage.names import PeopleFile
 from claw.storage.queue.model import Lease, NewSend
 from claw.storage.queue.sqlite import SqliteQueue
+from claw.storage.sessions import SessionStore
 from claw.wiring.channels.build import (
     Opened,
     list_entries,
@@ -81,6 +82,7 @@ from claw.wiring.listen.around_turns import (
     build_synthesizer,
 )
 from claw.wiring.listen.gateway import ListenGateway
+from claw.wiring.listen.jobs import ListenJobs, build_parts
 from claw.wiring.listen.outgoing_files import tidy_outgoing
 from claw.wiring.memory import open_backend
 from claw.wiring.memory.hygiene import maintain_memory
@@ -112,11 +114,13 @@ class Runtime:
         self._stack = stack
         self._asked = (provider, model)
         self._opened: dict[tuple[str, str | None], Provider] = {}
+        self._models: dict[str, tuple[Provider, str]] = {}
         self._channels: dict[str, Opened] = {}
         self._memory_settings = MemorySettings()
         self._stamp = stamp(places.config_file)
         self._reloading = asyncio.Lock()
         self._redactor = Redactor()
+        self._commands = True
         self.queue = SqliteQueue(
             queue_path(places),
             clean=lambda value: self._redactor.record(value))
@@ -126,6 +130,7 @@ class Runtime:
         self.health = Health()
         self.gateway = ListenGateway(lambda: self.tree, log, self.health,
                                      self)
+        self.jobs = ListenJobs(self, log, self.health)
         self.approver: ChannelApprover | None = None
         self.live: Live
         self._ledger: CostLedger
@@ -156,6 +161,10 @@ class Runtime:
             live = self._build_live(tree, parts, hooks, voice)
             live.channels = {name: opened_channel.live for
                              name, opened_channel in channels.items()}
+            jobs = build_parts(
+                tree, live, parts.choice.shown,
+                partial(self._open_model, parts.providers), self._log,
+                runs_commands=self._commands)
             self._stack.push_async_exit(opened.pop_all())
         if parts.choice.model is None:
             self._log("provider", text=f"{parts.choice.shown} does not say "
@@ -170,6 +179,7 @@ class Runtime:
         self._turn_log = open_log(tree, parts.redactor)
         self._ledger = parts.ledger
         self._memory_settings = tree.decode("memory", MemorySettings)
+        self.jobs.take(jobs)
         return live
 
     def _note_channels(self, channels: Mapping[str, Opened],
@@ -189,7 +199,8 @@ class Runtime:
         """What a channel's turn gets: no command tools where a command
         would see the machine's own tree."""
         sandbox = build_policy(tree).sandbox
-        commands = sandbox is None or not sandbox.shelter().is_fallback
+        commands = self._commands = sandbox is None \
+            or not sandbox.shelter().is_fallback
         if not commands:
             self._log("sandbox.warning", text="no command tools: this "
                       "machine has only the fallback sandbox",
@@ -197,7 +208,7 @@ class Runtime:
         approver = _LateApprover(lambda: self.approver)
         return AgentOptions(
             *self._asked, tools=None, excluded_tools=list_excluded(tree),
-            commands=commands, post=self._post,
+            commands=commands, post=self.post,
             approver=approver, asks=approver, reacts=approver,
             log=self._log,
             notify=lambda text: self._log("provider", text=text),
@@ -234,9 +245,9 @@ class Runtime:
         speaker = build_synthesizer(tree, self._log)
         return (None if speaker is None else
                 VoiceReplies(speaker, tree.places.workspace / "voice_files",
-                             self._post, self._log))
+                             self.post, self._log))
 
-    async def _post(self, source: str, channel: str,
+    async def post(self, source: str, channel: str,
                     message: SendMessage) -> None:
         """Put a message of the service itself into the outbox."""
         live = self.live.channels.get(channel)
@@ -256,6 +267,20 @@ class Runtime:
                 self._stack.push_async_callback(found.aclose)
             return found
         return open_provider
+
+    async def _open_model(self, providers: Providers, model: str
+                          ) -> tuple[Provider, str]:
+        """Another model for a job, opened once."""
+        found = self._models.get(model)
+        if found is None:
+            provider, choice = await providers.open(None, model)
+            self._stack.push_async_callback(provider.aclose)
+            found = self._models[model] = provider, choice.model or ""
+        return found
+
+    def open_sessions(self) -> SessionStore:
+        """The session files, whether or not channels keep theirs there."""
+        return open_sessions(self._places, self._redactor)
 
     @property
     def tree(self) -> Tree:
@@ -280,6 +305,7 @@ class Runtime:
             try:
                 tree = load(self._places)
                 self._opened.clear()
+                self._models.clear()
                 self.live = await self.build(tree)
             except (ClawError, OSError) as error:
                 hint = getattr(error, "hint", None)
@@ -369,7 +395,8 @@ class Runtime:
                 lambda: self._turn_log,
                 lambda text: self._log("log.unwritten", error=text)).write,
             estop=EmergencyStop(self._places.home),
-            log=self._log, spent=lambda key: self._ledger.session_cost(key),
+            log=self._log, stop_jobs=self.jobs.stop,
+            spent=lambda key: self._ledger.session_cost(key),
             turn_cost=lambda turn_id: self._ledger.turn_cost(turn_id))
 
     @contextmanager
@@ -488,7 +515,7 @@ async def open_service(places: Places, only: Sequence[str], log: Log, *,
             tidy=runtime.tidy,
             tidy_files=runtime.tidy_files,
             ends=(CONSOLE,) if only == [CONSOLE] else (),
-            gateway=runtime.gateway))
+            gateway=runtime.gateway, jobs=runtime.jobs))
 
 
 def _alias_routes(parts: Parts) -> Iterator[RouteSettings]:

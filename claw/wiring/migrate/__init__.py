@@ -18,7 +18,7 @@ from typing import Any, Literal
 from claw.core.value import Value, made
 from claw.storage.jobs.model import JobSpec
 
-AGENTS = ("zeroclaw", "openclaw")
+AGENTS = ("zeroclaw", "openclaw", "nanobot", "hermes")
 PARTS = ("settings", "files", "memories", "skills", "sessions", "jobs")
 
 # What becomes of one thing: it is brought; it is there already; it is
@@ -84,12 +84,14 @@ class HeldMemories(Value):
 
 class HeldSession(Value):
     """A conversation: `name` is its agent's name of it, `path` its file
-    below `root`, `form` how that is read (migrate/transcripts.py)."""
+    below `root`, `form` how that is read (migrate/transcripts.py), `id` what
+    it is called in a database ("": its name)."""
 
     name: str
     root: Path
     path: str
     form: str = "messages"
+    id: str = ""
 
 
 class Holdings(Value):

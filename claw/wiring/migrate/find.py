@@ -1,5 +1,6 @@
 """Which agents there are on this machine."""
 
+import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -7,7 +8,7 @@ from pathlib import Path
 from claw.config.places import locate
 from claw.core.errors import ClawError, NotFoundError, UsageError
 from claw.wiring.migrate import AGENTS, Found
-from claw.wiring.migrate.source import Source
+from claw.wiring.migrate.reading.source import Source
 
 # Where each keeps its things below the user's home, the newest name first,
 # the variable that moves it, and files of which one must be there.
@@ -37,9 +38,9 @@ def find_installations(user_home: Path, env: Mapping[str, str]
     found = []
     try:
         places = locate(env={"HOME": str(user_home), **env})
-        if places.config_file.is_file():
+        if os.path.isfile(places.config_file):
             found.append(Found("claw", places.home, places.workspace))
-    except (ClawError, OSError):  # a variable of claw's that is wrong
+    except ClawError:  # a variable of claw's that is wrong
         pass
     for agent in AGENTS:
         found += [each for home in _list_homes(agent, user_home, env)
@@ -61,8 +62,8 @@ def find_one(agent: str, path: str | None, user_home: Path,
             hint=f"name its folder: claw migrate {agent} PATH")
     if "\0" in path:
         raise UsageError(f"{path!r} can't be the name of a folder")
-    home = Path(path).expanduser().absolute()
-    if not home.is_dir():
+    home = Path(os.path.expanduser(path)).absolute()
+    if not os.path.isdir(home):
         raise UsageError(f"there is no folder {home}",
                          hint=f"name {agent}'s folder, usually "
                          f"~/{_HOMES[agent][0]}")
@@ -78,10 +79,7 @@ def find_one(agent: str, path: str | None, user_home: Path,
 
 def look_at(agent: str, home: Path) -> Found | None:
     """The agent in a folder, None where it is not its folder."""
-    try:
-        if not any((home / sign).exists() for sign in _SIGNS[agent]):
-            return None
-    except OSError:
+    if not any(os.path.exists(home / sign) for sign in _SIGNS[agent]):
         return None
     return Found(agent, home, _find_workspace(agent, home),
                  _read_version(agent, Source(home, [])))
@@ -90,7 +88,7 @@ def look_at(agent: str, home: Path) -> Found | None:
 def _list_homes(agent: str, user_home: Path, env: Mapping[str, str]
                 ) -> list[Path]:
     named = env.get(_VARIABLES.get(agent, ""), "").strip()
-    return [Path(named).expanduser()] if named else [
+    return [Path(os.path.expanduser(named))] if named else [
         user_home / name for name in _HOMES[agent]]
 
 
@@ -98,7 +96,7 @@ def _find_workspace(agent: str, home: Path) -> Path | None:
     names = {"zeroclaw": ("workspace", "agents/default/workspace"),
              "hermes": ()}.get(agent, ("workspace",))
     return next((home / name for name in names
-                 if (home / name).is_dir()), None)
+                 if os.path.isdir(home / name)), None)
 
 
 def _read_version(agent: str, source: Source) -> str | None:

@@ -274,3 +274,196 @@ def openclaw(home: Path) -> Path:
             {"id": "3", "name": "odd", "schedule": {"kind": "moon"},
              "payload": {"kind": "agentTurn", "message": "?"}}]}),
     })
+
+
+def openclaw_new(home: Path) -> Path:
+    """~/.openclaw of autumn 2026: jobs and conversations in databases."""
+    write(home, {
+        "openclaw.json": json.dumps({
+            "meta": {"lastTouchedVersion": "2026.10.6"},
+            "agents": {"defaults": {"model": "openrouter/z-ai/glm-5"}},
+            "models": {"providers": {"openrouter": {
+                "apiKey": {"source": "env", "provider": "default",
+                           "id": "ROUTER"}}}},
+            "env": {"ROUTER": "sk-or-new"},
+            "channels": {"telegram": {"accounts": {
+                "default": {"botToken": "7:new"},
+                "work": {"botToken": "8:new"}}}}}),
+        "workspace/IDENTITY.md": "I am Molty.\n",
+    })
+    for name in ("state", "agents/main/agent"):
+        (home / name).mkdir(parents=True)
+    with sqlite3.connect(home / "state/openclaw.sqlite") as db:
+        db.execute(
+            "CREATE TABLE cron_jobs (store_key TEXT, job_id TEXT, name TEXT,"
+            " enabled INTEGER, delete_after_run INTEGER, schedule_kind TEXT,"
+            " schedule_expr TEXT, schedule_tz TEXT, every_ms INTEGER, at"
+            " TEXT, session_target TEXT, trigger_script TEXT, payload_kind"
+            " TEXT, payload_message TEXT, payload_model TEXT, delivery_mode"
+            " TEXT, delivery_channel TEXT, delivery_to TEXT,"
+            " delivery_best_effort INTEGER, sort_order INTEGER)")
+        db.executemany(
+            "INSERT INTO cron_jobs VALUES ('s', ?, ?, 1, 0, 'cron',"
+            " '0 7 * * *', 'Asia/Tokyo', NULL, NULL, 'isolated', ?, ?, ?,"
+            " NULL, 'announce', 'telegram', '42', 1, 0)",
+            [("1", "dawn", None, "agentTurn", "What is up?"),
+             ("2", "watch", "poll()", "agentTurn", "Look"),
+             ("3", "disk", None, "command", "df -h")])
+    db.close()
+    path = home / "agents/main/agent/openclaw-agent.sqlite"
+    with sqlite3.connect(path) as db:
+        db.execute("CREATE TABLE session_nodes (session_key TEXT,"
+                   " current_session_id TEXT)")
+        db.execute("CREATE TABLE transcript_events (session_id TEXT, seq"
+                   " INTEGER, event_json TEXT)")
+        db.execute("INSERT INTO session_nodes VALUES ('agent:main:main',"
+                   " 's2')")
+        db.executemany("INSERT INTO transcript_events VALUES (?, ?, ?)", [
+            (id, seq, json.dumps({"type": "message", "message": {
+                "role": role, "content": text}}))
+            for id, seq, role, text in [
+                ("s1", 1, "user", "old"), ("s2", 1, "user", "new"),
+                ("s2", 2, "assistant", "yes")]])
+    db.close()
+    return home
+
+
+def nanobot(home: Path) -> Path:
+    """~/.nanobot of spring 2026: everything in camelCase, allowFrom."""
+    return write(home, {
+        "config.json": json.dumps({
+            "agents": {"defaults": {
+                "workspace": "~/.nanobot/workspace",
+                "model": "anthropic/claude-opus-4-5", "maxTokens": 8192,
+                "temperature": 0.1, "maxToolIterations": 20}},
+            "channels": {
+                "telegram": {"enabled": True, "token": "5:nano",
+                             "allowFrom": ["*"], "proxy": None},
+                "whatsapp": {"enabled": False, "bridgeUrl": "ws://x"},
+                "email": {"enabled": True, "imapHost": "imap.example.org",
+                          "imapPort": 993, "imapUsername": "me",
+                          "imapPassword": "mail-secret",
+                          "smtpHost": "smtp.example.org", "smtpPort": 587,
+                          "allowFrom": ["mina@example.org"]}},
+            "providers": {"anthropic": {"apiKey": "", "apiBase": None},
+                          "openrouter": {"apiKey": "sk-or-nano"}},
+            "gateway": {"host": "0.0.0.0", "port": 18790},
+            "tools": {"exec": {"timeout": 60},
+                      "mcpServers": {"files": {
+                          "command": "npx", "args": ["-y", "server"],
+                          "env": {"MY_TOKEN": "mcp-secret"}}}}}),
+        "workspace/SOUL.md": "You are a cat.\n",
+        "workspace/memory/MEMORY.md": "# Facts\n- Mina likes green\n",
+        "workspace/memory/HISTORY.md": "[2026-01-02 10:00] Talked of tea.\n",
+        "workspace/skills/tea/SKILL.md": SKILL.format(name="tea"),
+        "sessions/telegram_42.jsonl":
+            '{"_type": "metadata", "created_at": "2026-01-01"}\n'
+            '{"role": "user", "content": "meow?", "timestamp":'
+            ' "2026-01-02T10:00:00"}\n'
+            '{"role": "tool", "content": "x"}\n'
+            '{"role": "assistant", "content": "meow"}\n',
+        "cron/jobs.json": json.dumps({"version": 1, "jobs": [
+            {"id": "a", "name": "news", "enabled": True,
+             "schedule": {"kind": "cron", "expr": "0 9 * * *",
+                          "tz": "Asia/Tokyo", "atMs": None,
+                          "everyMs": None},
+             "payload": {"kind": "agent_turn", "message": "News?",
+                         "deliver": True, "channel": "telegram",
+                         "to": "42"}, "state": {}}]}),
+    })
+
+
+def nanobot_new(home: Path) -> Path:
+    """~/.nanobot of summer 2026: presets, history.jsonl, jobs below the
+    workspace, names in snake_case written by hand."""
+    return write(home, {
+        "config.json": json.dumps({
+            "agents": {"defaults": {"model_preset": "fast",
+                                    "timezone": "Europe/Berlin"}},
+            "model_presets": {"fast": {"model": "gpt-6",
+                                       "provider": "openai"}},
+            "providers": {"openai": {"api_key": "sk-nano"},
+                          "custom": {"api_base": "http://127.0.0.1:9/v1",
+                                     "api_key": "k"}}}),
+        "workspace/USER.md": "Mina.\n",
+        "workspace/memory/history.jsonl":
+            '{"cursor": 1, "timestamp": "2026-07-01 09:00", "content":'
+            ' "Talked of herons."}\n{"half',
+        "workspace/cron/jobs.json": json.dumps({"version": 1, "jobs": [
+            {"id": "b", "name": "tick", "enabled": True,
+             "schedule": {"kind": "cron", "expr": "0 9 * * *"},
+             "payload": {"kind": "agent_turn", "message": "Tick",
+                         "originChannel": "telegram",
+                         "originChatId": "7"}},
+            {"id": "c", "name": "dream", "schedule": {
+                "kind": "every", "every_ms": 7200000},
+             "payload": {"kind": "system_event", "message": "dream"}}]}),
+        "sessions/0a1b/telegram_7.jsonl":
+            '{"role": "user", "content": "hi"}\n',
+    })
+
+
+def hermes(home: Path) -> Path:
+    """~/.hermes of autumn 2026."""
+    write(home, {
+        "config.yaml": """\
+_config_version: 50
+# mine
+model:
+  default: anthropic/claude-opus-4.6
+  provider: auto
+  base_url: https://openrouter.ai/api/v1
+custom_providers:
+- name: lab
+  base_url: http://127.0.0.1:8000/v1
+  api_key: ${LAB_KEY}
+agent:
+  max_turns: 60
+terminal:
+  backend: local
+approvals:
+  mode: "off"
+command_allowlist:
+- recursive delete
+timezone: Europe/Berlin
+mcp_servers:
+  time:
+    command: uvx
+    args: [mcp-server-time]
+""",
+        ".env": "OPENROUTER_API_KEY=sk-or-hermes\nLAB_KEY=lab\n"
+                "TELEGRAM_BOT_TOKEN='8:hermes'\n"
+                "TELEGRAM_ALLOWED_USERS=42, 43\n"
+                "TELEGRAM_HOME_CHANNEL=42\n"
+                "DISCORD_ALLOWED_USERS=9\n"
+                "export GATEWAY_ALLOW_ALL_USERS=true\n",
+        "SOUL.md": "You are wise.\n",
+        "memories/MEMORY.md": "Uses pnpm.\n§\nThe server\nis called lab.\n",
+        "memories/USER.md": "Mina likes green.\n",
+        "skills/.bundled_manifest": "arxiv:abc\n",
+        "skills/research/arxiv/SKILL.md": SKILL.format(name="arxiv"),
+        "skills/kitchen/tea/SKILL.md": SKILL.format(name="tea"),
+        "cron/jobs.json": json.dumps({"jobs": [
+            {"id": "1", "name": "brief", "prompt": "Brief me",
+             "schedule": {"kind": "cron", "expr": "0 8 * * 1-5"},
+             "deliver": "telegram", "enabled": True},
+            {"id": "2", "name": "hourly", "prompt": "Look",
+             "schedule": {"kind": "interval", "minutes": 60},
+             "deliver": "local", "enabled": True, "state": "paused"},
+            {"id": "3", "name": "backup", "script": "b.sh",
+             "no_agent": True, "schedule": {"kind": "interval",
+                                            "minutes": 5}}]}),
+    })
+    with sqlite3.connect(home / "state.db") as db:
+        db.execute("CREATE TABLE sessions (id TEXT PRIMARY KEY, source TEXT,"
+                   " started_at REAL)")
+        db.execute("CREATE TABLE messages (id INTEGER PRIMARY KEY,"
+                   " session_id TEXT, role TEXT, content TEXT, timestamp"
+                   " REAL)")
+        db.executemany(
+            "INSERT INTO messages (session_id, role, content, timestamp)"
+            " VALUES ('s1', ?, ?, 1790000000)",
+            [("user", "who are you?"), ("tool", "x"),
+             ("assistant", "Hermes")])
+    db.close()
+    return home

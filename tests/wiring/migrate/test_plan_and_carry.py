@@ -14,13 +14,13 @@ from claw.core.errors import NotFoundError, UsageError
 from claw.storage.jobs.store import SqliteJobs
 from claw.tools.skills.catalog import Catalog
 from claw.wiring.memory import open_backend
+from claw.wiring.migrate import AGENTS
 from claw.wiring.migrate.carry import carry_out
 from claw.wiring.migrate.find import find_installations, find_one, look_at
 from claw.wiring.migrate.plan import plan
 from claw.wiring.workspace.place_names import jobs_path
 from claw.wiring.workspace.sessions import open_sessions, read_messages
-
-from . import folders
+from tests.wiring.migrate import folders
 
 
 @pytest.fixture
@@ -96,7 +96,7 @@ def test_a_workspace_stands_for_its_agents_folder(tmp_path, user_home):
                     {}).home == home
 
 
-@pytest.mark.parametrize("agent", ["zeroclaw", "openclaw"])
+@pytest.mark.parametrize("agent", AGENTS)
 def test_a_plan_writes_nothing_anywhere(user_home, places, agent):
     home = getattr(folders, agent)(user_home / f".{agent}")
     before = hash_tree(user_home)
@@ -107,7 +107,7 @@ def test_a_plan_writes_nothing_anywhere(user_home, places, agent):
     assert hash_tree(user_home) == before
 
 
-@pytest.mark.parametrize("agent", ["zeroclaw", "openclaw"])
+@pytest.mark.parametrize("agent", AGENTS)
 def test_what_is_planned_is_brought_and_the_other_folder_stays(
         user_home, places, agent):
     home = getattr(folders, agent)(user_home / f".{agent}")
@@ -117,14 +117,15 @@ def test_what_is_planned_is_brought_and_the_other_folder_stays(
     done = carry_out(planned)
 
     assert done.error is None
-    assert done.parts == planned.parts or [
-        (part.name, part.items, part.counts) for part in done.parts] == [
+    assert [(part.name, part.items, part.counts) for part in done.parts] == [
         (part.name, part.items, part.counts) for part in planned.parts]
     assert hash_tree(home) == before
 
 
 @pytest.mark.parametrize("make", [
-    folders.zeroclaw, folders.zeroclaw_named, folders.openclaw])
+    folders.zeroclaw, folders.zeroclaw_named, folders.openclaw,
+    folders.openclaw_new, folders.nanobot, folders.nanobot_new,
+    folders.hermes])
 def test_a_second_run_brings_nothing(user_home, places, make):
     agent = make.__name__.partition("_")[0]
     home = make(user_home / f".{agent}")
@@ -229,6 +230,102 @@ def test_openclaws_settings_get_claws_names(user_home, places):
     assert left["channels.msteams"] == "claw has no such channel"
     assert "session.dmScope" in left
     assert "lab-secret" not in places.config_file.read_text()
+
+
+def test_openclaws_later_layout_is_understood(user_home, places):
+    home = folders.openclaw_new(user_home / ".openclaw")
+
+    done = bring(places, home, "openclaw")
+
+    tree = load(places, {})
+    expected = {"default_provider": "openrouter",
+                "default_model": "z-ai/glm-5", "api_key": "sk-or-new",
+                "channels_config.telegram.bot_token": "7:new"}
+    assert {key: tree.get(key) for key in expected} == expected
+    assert any("one account" in note for note in done.notes)
+    jobs = list_jobs(places)
+    assert {name: spec.enabled for name, spec in jobs.items()} == {
+        "dawn": True, "disk": False}
+    assert jobs["disk"].command == "df -h"
+    assert jobs["dawn"].schedule.tz == "Asia/Tokyo"
+    assert jobs["dawn"].delivery.to == "42"
+    assert fates(done.parts, "sessions") == {
+        ("openclaw:agent:main:main", "new"), ("openclaw:s1", "new")}
+
+
+def test_nanobots_settings_get_claws_names(user_home, places):
+    done = bring(places, folders.nanobot(user_home / ".nanobot"), "nanobot")
+
+    tree = load(places, {})
+    expected = {
+        "default_provider": "openrouter",  # the one that has a key
+        "default_model": "anthropic/claude-opus-4-5",
+        "api_key": "sk-or-nano", "agent.max_tool_iterations": 20,
+        "channels_config.telegram.bot_token": "5:nano",
+        "channels_config.email.username": "me",
+        "channels_config.email.password": "mail-secret",
+        "channels_config.email.allowed_users": ["mina@example.org"],
+        "mcp.servers.0.env.MY_TOKEN": "mcp-secret"}
+    assert {key: tree.get(key) for key in expected} == expected
+    assert not tree.has("channels_config.telegram.allowed_users")
+    assert not tree.has("channels_config.whatsapp")
+    text = places.config_file.read_text()
+    assert not any(secret in text for secret in (
+        "sk-or-nano", "5:nano", "mail-secret", "mcp-secret"))
+    assert list_jobs(places)["news"].schedule.tz == "Asia/Tokyo"
+    said = open_sessions(places).read("nanobot:telegram_42")
+    assert [line.text for line in read_messages(said)] == ["meow?", "meow"]
+    assert done.error is None
+
+
+def test_nanobots_later_layout_is_understood(user_home, places):
+    bring(places, folders.nanobot_new(user_home / ".nanobot"), "nanobot")
+
+    tree = load(places, {})
+    expected = {"default_provider": "openai", "default_model": "gpt-6",
+                "api_key": "sk-nano",
+                "model_providers.nanobot.base_url": "http://127.0.0.1:9/v1"}
+    assert {key: tree.get(key) for key in expected} == expected
+    jobs = list_jobs(places)
+    assert list(jobs) == ["tick"]
+    assert jobs["tick"].schedule.tz == "Europe/Berlin"
+    assert (jobs["tick"].delivery.channel, jobs["tick"].enabled) == (
+        "telegram", False)
+    with open_backend(tree, readonly=True) as memory:
+        entry = memory.get("nanobot_history_1")
+    assert (entry.category, entry.content, entry.created_at[:16]) == (
+        "daily", "Talked of herons.", "2026-07-01T09:00")
+
+
+def test_hermes_settings_get_claws_names(user_home, places):
+    done = bring(places, folders.hermes(user_home / ".hermes"), "hermes")
+
+    tree = load(places, {})
+    expected = {
+        "default_provider": "openrouter",
+        "default_model": "anthropic/claude-opus-4.6",
+        "api_key": "sk-or-hermes",
+        "model_providers.lab.api_key": "lab",
+        "channels_config.telegram.bot_token": "8:hermes",
+        "channels_config.telegram.allowed_users": ["42", "43"],
+        "agent.max_tool_iterations": 60,
+        "mcp.servers.0.args": ["mcp-server-time"]}
+    assert {key: tree.get(key) for key in expected} == expected
+    assert {item.name for item in done.parts[0].items
+            if item.fate == "held"} == {
+        "autonomy.level", "channels_config.telegram.allowed_users"}
+    jobs = list_jobs(places)
+    assert {name: spec.enabled for name, spec in jobs.items()} == {
+        "brief": True, "hourly": False}
+    assert (jobs["brief"].delivery.to, jobs["brief"].schedule.tz) == (
+        "42", "Europe/Berlin")
+    with open_backend(tree, readonly=True) as memory:
+        assert memory.get("hermes_MEMORY_2").content == (
+            "The server\nis called lab.")
+    assert fates(done.parts, "skills") == {("tea", "new")}
+    said = open_sessions(places).read("hermes:s1")
+    assert [line.text for line in read_messages(said)] == [
+        "who are you?", "Hermes"]
 
 
 def test_no_guard_is_lowered_unless_asked(user_home, places):
@@ -372,6 +469,7 @@ KILLED = """
 import os, sys
 from pathlib import Path
 from claw.config.places import locate
+from claw.wiring.migrate import AGENTS
 from claw.wiring.migrate.carry import carry_out
 from claw.wiring.migrate.find import look_at
 from claw.wiring.migrate.plan import plan

@@ -1,6 +1,8 @@
 """What the folders of several agents have alike."""
 
+import os
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from claw.core.errors import UsageError
@@ -18,7 +20,7 @@ from claw.wiring.migrate import (
     HeldSession,
     HeldSkill,
 )
-from claw.wiring.migrate.source import Source
+from claw.wiring.migrate.reading.source import Source
 
 IDENTITY = ("AGENTS.md", "SOUL.md", "USER.md", "TOOLS.md", "IDENTITY.md",
             "MEMORY.md", "HEARTBEAT.md")
@@ -142,3 +144,16 @@ def _read_delivery(given: Any) -> Delivery:
 def _without_none(given: Any) -> Any:
     return {key: value for key, value in given.items()
             if value is not None} if isinstance(given, Mapping) else given
+
+
+def local_zone(link: Path = Path("/etc/localtime"),
+               env: Mapping[str, str] = os.environ) -> str | None:
+    """This machine's time zone by its IANA name, None where it is not
+    told. Agents whose jobs name no zone mean this one."""
+    named = env.get("TZ", "").lstrip(":")
+    if not named:
+        try:
+            named = os.readlink(link).partition("zoneinfo/")[2]
+        except OSError:
+            named = ""
+    return named if "/" in named and not named.startswith("/") else None

@@ -1,12 +1,16 @@
 """OpenClaw: ~/.openclaw (once .clawdbot, .moltbot) with openclaw.json.
 
 The settings are JSON5; a secret may be a text, ${NAME} or a reference into
-.env. The workspace is where agents.defaults.workspace says.
+.env. The workspace is where agents.defaults.workspace says. Jobs and
+conversations are files, since summer 2026 rows of two databases.
 Source: docs.openclaw.ai (gateway/configuration-reference, automation/
-cron-jobs, concepts/agent-workspace), read 2026-11.
+cron-jobs, concepts/agent-workspace) and the schemas of its databases, read
+2026-11.
 """
 
+import sqlite3
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -19,13 +23,15 @@ from claw.wiring.migrate.agents.common import (
     list_memories,
     list_skills,
     list_transcripts,
+    local_zone,
     read_files,
 )
 from claw.wiring.migrate.agents.openclaw_settings import list_settings
-from claw.wiring.migrate.env_file import parse_env
-from claw.wiring.migrate.source import Source
+from claw.wiring.migrate.reading.env_file import parse_env
+from claw.wiring.migrate.reading.source import Source
 
 _CONFIGS = ("openclaw.json", "clawdbot.json", "moltbot.json")
+_STATE_DB, _AGENT_DB = "state/openclaw.sqlite", "openclaw-agent.sqlite"
 
 
 def read(found: Found) -> Holdings:
@@ -81,10 +87,26 @@ def _list_sessions(home: Source) -> Iterator[HeldSession]:
         for held in list_transcripts(home, folder, "openclaw"):
             yield HeldSession(names.get(held.name, held.name), held.root,
                               held.path, held.form)
-        if any(name.endswith(".sqlite")
-               for name in home.names(f"agents/{agent}/agent")):
-            home.note(f"conversations of {agent} that a newer OpenClaw keeps "
-                      "in a database are not brought")
+        yield from _list_rows(home, f"agents/{agent}/agent/{_AGENT_DB}")
+
+
+def _list_rows(home: Source, path: str) -> Iterator[HeldSession]:
+    """Since summer 2026 they lie in a database; the one that is open under
+    a name has it, those before it their ids."""
+    with home.database(path) as connection:
+        if connection is None:
+            return
+        ids = [str(row[0]) for row in connection.execute(
+            "SELECT DISTINCT session_id FROM transcript_events"
+            " ORDER BY session_id LIMIT 20000")]
+        names = {}
+        with suppress(sqlite3.Error):  # named otherwise before autumn
+            names = {str(row[0]): str(row[1]) for row in connection.execute(
+                "SELECT current_session_id, session_key"
+                " FROM session_nodes")}
+        for id in ids:
+            yield HeldSession(names.get(id, id), home.root, path,
+                              "openclaw-table", id)
 
 
 def _session_names(home: Source, name: str) -> dict[str, str]:
@@ -100,12 +122,39 @@ def _list_jobs(home: Source) -> Iterator[HeldJob]:
     for job in jobs if isinstance(jobs, list) else ():
         if isinstance(job, dict):
             yield _build(job)
-    if home.has("state/openclaw.sqlite") and not jobs:
-        home.note("jobs that a newer OpenClaw keeps in its database are not "
-                  "brought: see them with openclaw cron list --json")
+    with home.database(_STATE_DB) as connection:
+        if connection is not None:
+            for row in connection.execute(
+                    "SELECT * FROM cron_jobs ORDER BY sort_order, job_id"):
+                yield _build(_read_row(dict(row)))
+
+
+def _read_row(row: dict[str, Any]) -> dict[str, Any]:
+    """A job of the database as jobs.json had it."""
+    kind = row.get("payload_kind")
+    text = row.get("payload_message")
+    return {
+        "name": row.get("display_name") or row.get("name"),
+        "enabled": bool(row.get("enabled")),
+        "deleteAfterRun": bool(row.get("delete_after_run")),
+        "schedule": {"kind": row.get("schedule_kind"),
+                     "expr": row.get("schedule_expr"),
+                     "tz": row.get("schedule_tz"),
+                     "everyMs": row.get("every_ms"), "at": row.get("at")},
+        "sessionTarget": row.get("session_target"),
+        "payload": {"kind": kind, "text": text, "message": text,
+                    "command": text, "model": row.get("payload_model")},
+        "delivery": {"mode": row.get("delivery_mode"),
+                     "channel": row.get("delivery_channel"),
+                     "to": row.get("delivery_to"),
+                     "bestEffort": bool(row.get("delivery_best_effort", 1))},
+        "trigger": row.get("trigger_script")}
 
 
 def _build(job: dict[str, Any]) -> HeldJob:
+    if job.get("trigger"):
+        return HeldJob(str(job.get("name"))[:200], None, "it waits for a "
+                       "script; make it anew with claw cron add")
     payload = get(job, "payload")
     kind = get(payload, "kind")
     text = get(payload, "text") if kind == "systemEvent" \
@@ -115,8 +164,11 @@ def _build(job: dict[str, Any]) -> HeldJob:
     more: dict[str, Any] = {} if command else {
         "model": _bare(get(payload, "model")),
         "session_target": "main" if is_main else "isolated"}
+    schedule = read_schedule(job.get("schedule"))
+    if get(schedule, "kind") == "cron" and not schedule.get("tz"):
+        schedule["tz"] = local_zone()
     return build_job(
-        job.get("name"), read_schedule(job.get("schedule")),
+        job.get("name"), schedule,
         prompt=None if command else text, command=command,
         delivery=_delivery(job, payload),
         enabled=job.get("enabled") is not False,

@@ -1,22 +1,21 @@
 """openclaw.json, its .env and its key files as claw's settings."""
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from claw.wiring.migrate import Setting
+from claw.wiring.migrate.agents.channel_tables import list_channel
 from claw.wiring.migrate.agents.common import get, leaves, texts
-from claw.wiring.migrate.channel_tables import list_channel
-from claw.wiring.migrate.mcp_servers import list_servers
-from claw.wiring.migrate.providers import (
+from claw.wiring.migrate.agents.mcp_servers import list_servers
+from claw.wiring.migrate.agents.providers import (
     HeldProvider,
     choose_model,
     list_env_keys,
     list_provider_settings,
 )
-from claw.wiring.migrate.source import Source
+from claw.wiring.migrate.reading.env_file import Opener
+from claw.wiring.migrate.reading.source import Source
 
-_VARIABLE = re.compile(r"\$\{([A-Z_][A-Z0-9_]*)\}")
 _WIRES = {"openai-completions": "chat_completions",
           "openai-responses": "responses"}
 # What is read elsewhere, or says nothing to another agent.
@@ -32,7 +31,7 @@ _DEEP = 3  # parts of a name under which what claw lacks is told
 def list_settings(config: Mapping[str, Any], env: Mapping[str, str],
                   home: Source) -> Iterator[Setting]:
     """What is set, each with claw's name for it or none."""
-    opener = _Opener({**env, **_config_env(config)})
+    opener = Opener({**env, **_config_env(config)})
     yield from _list_models(config, opener, home)
     yield from _list_channels(config, opener, home)
     yield from list_servers(opener.open(get(config, "mcp", "servers")),
@@ -46,31 +45,6 @@ def list_settings(config: Mapping[str, Any], env: Mapping[str, str],
     yield from _list_rest(config)
 
 
-class _Opener:
-    """Secrets that stand elsewhere: ${NAME}, or {source: env, id}."""
-
-    def __init__(self, env: Mapping[str, str]) -> None:
-        self.env = env
-
-    def open(self, value: Any) -> Any:
-        """The value with what could be found; None for what could not."""
-        if isinstance(value, dict):
-            if value.get("source") in ("env", "file", "exec") \
-                    and "id" in value:
-                return self.env.get(str(value["id"])) \
-                    if value["source"] == "env" else None
-            return {key: self.open(each) for key, each in value.items()}
-        if isinstance(value, list):
-            return [self.open(each) for each in value]
-        if isinstance(value, str) and (
-                found := _VARIABLE.search(value)):
-            if found[1] not in self.env:
-                return None
-            return _VARIABLE.sub(
-                lambda match: self.env.get(match[1], match[0]), value)
-        return value
-
-
 def _config_env(config: Mapping[str, Any]) -> dict[str, str]:
     held = get(config, "env")
     inner = get(held, "vars")
@@ -79,7 +53,7 @@ def _config_env(config: Mapping[str, Any]) -> dict[str, str]:
             for key, value in part.items() if isinstance(value, str)}
 
 
-def _list_models(config: Mapping[str, Any], opener: _Opener, home: Source
+def _list_models(config: Mapping[str, Any], opener: Opener, home: Source
                  ) -> Iterator[Setting]:
     chosen = get(config, "agents", "defaults", "model")
     fallbacks = texts(get(chosen, "fallbacks"))
@@ -118,7 +92,7 @@ def _resolve_alias(config: Mapping[str, Any], name: str) -> str:
     return name
 
 
-def _list_providers(config: Mapping[str, Any], opener: _Opener
+def _list_providers(config: Mapping[str, Any], opener: Opener
                     ) -> Iterator[HeldProvider]:
     held = get(config, "models", "providers")
     for name, entry in held.items() if isinstance(held, dict) else ():
@@ -136,7 +110,7 @@ def _list_providers(config: Mapping[str, Any], opener: _Opener
             if isinstance(headers, dict) else {})
 
 
-def _list_profiles(home: Source, opener: _Opener) -> Iterator[HeldProvider]:
+def _list_profiles(home: Source, opener: Opener) -> Iterator[HeldProvider]:
     """auth-profiles.json of each agent."""
     for agent in home.names("agents", folders=True):
         name = f"agents/{agent}/agent/auth-profiles.json"
@@ -153,7 +127,7 @@ def _list_profiles(home: Source, opener: _Opener) -> Iterator[HeldProvider]:
                           "give claw a key of its own")
 
 
-def _list_channels(config: Mapping[str, Any], opener: _Opener,
+def _list_channels(config: Mapping[str, Any], opener: Opener,
                    home: Source) -> Iterator[Setting]:
     held = get(config, "channels")
     for name, table in held.items() if isinstance(held, dict) else ():

@@ -12,12 +12,11 @@ Source: the reference's config schema and its migration, read 2026-11.
 import json
 import sqlite3
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 from claw.config.keys import SEALED, is_secret
 from claw.config.parse import parse
-from claw.config.secrets import read_key, unseal
+from claw.config.secrets import unseal
 from claw.core.errors import ConfigError
 from claw.wiring.migrate import (
     Found,
@@ -38,7 +37,7 @@ from claw.wiring.migrate.agents.common import (
     read_files,
 )
 from claw.wiring.migrate.agents.zeroclaw_schema import to_first_schema
-from claw.wiring.migrate.source import Source
+from claw.wiring.migrate.reading.source import Source
 
 _UNREADABLE = object()
 
@@ -52,7 +51,7 @@ def read(found: Found) -> Holdings:
     jobs = list(_config_jobs(tree))
     if isinstance(get(tree, "cron", "jobs"), list):
         del tree["cron"]["jobs"]
-    settings = [*_list_settings(tree, found.home), *_profiles(home)]
+    settings = [*_list_settings(tree, home), *_profiles(home)]
     data = home if home.names("data", folders=True) else None
     return Holdings(
         tuple(settings), tuple(read_files(work)),
@@ -74,9 +73,9 @@ def _read_config(home: Source) -> dict[str, Any]:
     return to_first_schema(tree, home.note)
 
 
-def _list_settings(tree: Mapping[str, Any], folder: Path
+def _list_settings(tree: Mapping[str, Any], home: Source
                    ) -> Iterator[Setting]:
-    unseal = _Unsealer(folder)
+    unseal = _Unsealer(home)
     for path, value in leaves(tree):
         source = ".".join(path)
         opened = unseal.open(path, value)
@@ -90,8 +89,8 @@ def _list_settings(tree: Mapping[str, Any], folder: Path
 class _Unsealer:
     """Opens what ZeroClaw encrypted, with its own key."""
 
-    def __init__(self, folder: Path) -> None:
-        self._file = folder / ".secret_key"
+    def __init__(self, home: Source) -> None:
+        self._home = home
         self._key: bytes | None = None
 
     def open(self, path: tuple[str, ...], value: Any) -> Any:
@@ -109,15 +108,16 @@ class _Unsealer:
             return value
         try:
             if self._key is None:
-                self._key = read_key(self._file)
+                text = self._home.text(".secret_key") or ""
+                self._key = bytes.fromhex(text.strip())
             return unseal(value, self._key)
-        except (ConfigError, ValueError):
+        except ValueError:  # no key, another key, no encrypted text
             return _UNREADABLE
 
 
 def _profiles(home: Source) -> Iterator[Setting]:
     """Keys of auth-profiles.json; a sign-in can't be brought."""
-    unseal = _Unsealer(home.root)
+    unseal = _Unsealer(home)
     for name in ("auth-profiles.json", "data/auth-profiles.json"):
         held = get(home.json(name), "profiles")
         for profile in held.values() if isinstance(held, dict) else ():

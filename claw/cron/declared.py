@@ -1,0 +1,50 @@
+"""[[cron.jobs]] -> jobs. Pure."""
+
+import json
+from collections.abc import Iterable
+
+import msgspec
+
+from claw.core.errors import UsageError
+from claw.cron.parts import Declared
+from claw.security.narrower import read_policy
+from claw.storage.jobs.model import JobSpec, check_job, parse_delivery
+from claw.storage.jobs.schedule import parse_schedule
+from claw.storage.jobs.settings import DeclaredJob
+
+
+def read_declared(rows: Iterable[DeclaredJob]) -> tuple[Declared, list[str]]:
+    """The jobs by id, and what is wrong with them, in sentences. One that
+    is wrong is left as it was."""
+    found: dict[str, tuple[str, JobSpec | None]] = {}
+    wrong: list[str] = []
+    for number, row in enumerate(rows):
+        if not row.id.strip() or row.id in found:
+            wrong.append(f"cron.jobs[{number}]: its id is missing, or of "
+                         "another one, too")
+            continue
+        spec = None
+        try:
+            spec = build_spec(row)
+        except UsageError as error:
+            wrong.append(f"cron.jobs {row.id!r}: {error.message}")
+        found[row.id] = json.dumps(msgspec.to_builtins(row),
+                                   sort_keys=True), spec
+    return found, wrong
+
+
+def build_spec(row: DeclaredJob) -> JobSpec:
+    """Raises UsageError for what can't be a job."""
+    if row.policy is not None:
+        read_policy(dict(row.policy))
+    spec = JobSpec(
+        parse_schedule(msgspec.to_builtins(row.schedule) | {
+            "kind": row.schedule.kind}),
+        row.job_type or ("agent" if row.prompt is not None else "shell"),
+        delivery=parse_delivery(msgspec.to_builtins(row.delivery)),
+        source="declarative", **{name: getattr(row, name) for name in (
+            "name", "command", "prompt", "enabled", "model", "allowed_tools",
+            "session_target", "missed", "precheck", "max_silence_s",
+            "timeout_s", "monthly_cents", "policy")})
+    check_job(spec)
+    return spec

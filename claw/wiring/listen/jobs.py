@@ -1,0 +1,189 @@
+"""Settings -> the scheduler of claw listen (runtime.jobs.RunsJobs)."""
+
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from claw.agent.history import encode
+from claw.agent.memory.recall import bare_message
+from claw.config.tree import Tree
+from claw.core.channel import ChannelMessage, SendMessage
+from claw.core.errors import ConfigError
+from claw.core.log import Log
+from claw.core.provider import Chat, ConversationMessage, Provider
+from claw.cron.declared import read_declared
+from claw.cron.parts import Around, Parts
+from claw.cron.runner import Runner
+from claw.providers.settings import ReliabilitySettings
+from claw.runtime.live import Live
+from claw.runtime.message.keys import history_key
+from claw.runtime.process.health import Health
+from claw.runtime.turn.desk import Desk
+from claw.storage.jobs.model import Job
+from claw.storage.jobs.settings import (
+    CronSettings,
+    DeclaredJob,
+    SchedulerSettings,
+)
+from claw.storage.sessions import SessionStore
+from claw.wiring.chat import LAST
+from claw.wiring.jobs.heartbeat import declare_heartbeat, find_prompt
+from claw.wiring.tools.jobs import open_jobs
+from claw.wiring.workspace.place_names import jobs_path
+from claw.wiring.workspace.sessions import load_history
+
+if TYPE_CHECKING:
+    from claw.wiring.listen.service import Runtime
+
+OWN = "cron_"  # the key of a job's own conversation begins so
+
+
+class ListenJobs:
+    """Runs the jobs of a service's terms, under the settings in force."""
+
+    def __init__(self, runtime: "Runtime", log: Log, health: Health) -> None:
+        self._runtime = runtime
+        self._log = log
+        self._health = health
+        self._parts: Parts | None = None
+        self._runner: Runner | None = None
+
+    def take(self, parts: Parts | None) -> None:
+        """Other settings are in force."""
+        self._parts = parts
+        if self._runner is not None:
+            self._runner.wake()
+
+    async def run(self, desk: Desk) -> None:
+        runtime = self._runtime
+        around = Around(
+            JobTalks(desk, runtime.open_sessions(), self._say),
+            JobPosts(runtime, desk), self._log, self._note, desk.turn_cost,
+            desk.log_turn)
+        self._runner = Runner(lambda: self._parts, around,
+                              jobs_path(runtime.tree.places))
+        await self._runner.run()
+
+    def stop(self, channel: str, chat: str) -> int:
+        return self._runner.stop(channel, chat) if self._runner else 0
+
+    def stop_all(self) -> None:
+        if self._runner is not None:
+            self._runner.stop_all()
+
+    async def drain(self, patience_s: float) -> None:
+        if self._runner is not None:
+            await self._runner.drain(patience_s)
+            self._runner = None
+
+    def _say(self, text: str) -> None:
+        self._log("notice", text=text)
+
+    def _note(self, name: str, trouble: str | None) -> None:
+        if trouble is not None:
+            self._health.error(name, trouble, "see: claw cron list")
+        elif name == "scheduler" or name in self._health.parts:
+            self._health.ok(name)
+
+
+def build_parts(tree: Tree, live: Live, provider: str, open_model: Callable[
+                    [str], Awaitable[tuple[Provider, str]]], log: Log, *,
+                runs_commands: bool) -> Parts | None:
+    """None where there are no jobs. Raises ConfigError."""
+    jobs = open_jobs(tree)
+    if jobs is None or live.policy is None:
+        return None
+    settings = tree.decode("cron", CronSettings)
+    reliability = tree.decode("reliability", ReliabilitySettings)
+    declared, wrong = read_declared(
+        tree.decode(("cron", "jobs", str(number)), DeclaredJob)
+        for number in range(len(tree.node_or(("cron", "jobs"), []))))
+    heartbeat = declare_heartbeat(tree)
+    wrong += [f"cron.jobs {id!r}: [heartbeat] has this id"
+              for id in heartbeat if id in declared]
+    return Parts(
+        jobs, tree.decode("scheduler", SchedulerSettings), live.agent,
+        live.policy, open_model, provider, runs_commands,
+        settings.catch_up_on_startup, reliability.scheduler_poll_secs,
+        reliability.scheduler_retries,
+        reliability.provider_backoff_ms / 1000, live.budget_s(),
+        live.secrets, {**declared, **heartbeat}, wrong,
+        partial(find_prompt, tree, log))
+
+
+class JobPosts:
+    """claw.cron.parts.Posts over the outbox."""
+
+    def __init__(self, runtime: "Runtime", desk: Desk) -> None:
+        self._runtime = runtime
+        self._desk = desk
+
+    async def post(self, source: str, channel: str, message: SendMessage
+                   ) -> None:
+        if channel not in self._runtime.live.channels:
+            raise ConfigError(f"channel {channel!r} is not set up")
+        await self._runtime.post(source, channel, message)
+        self._desk.wake_sender(channel)
+
+    async def find_state(self, source: str) -> tuple[str, str | None]:
+        rows = await self._runtime.queue.outbox_rows(source=source,
+                                                     limit=sys.maxsize)
+        failed = [row.error for row in rows if row.state == "failed"]
+        if failed:
+            return "failed", failed[0]
+        return ("sent" if all(row.state == "sent" for row in rows)
+                else "waiting"), None
+
+
+class JobTalks:
+    """claw.cron.parts.Talks over the session files; a chat's conversation
+    is the one that its own turns have."""
+
+    def __init__(self, desk: Desk, store: SessionStore,
+                 notify: Callable[[str], None]) -> None:
+        self._desk = desk
+        self._store = store
+        self._notify = notify
+
+    def find_key(self, job: Job) -> str | None:
+        spec = job.spec
+        if spec.session_target == "own":
+            return f"{OWN}{job.id}"
+        if spec.session_target != "main":
+            return None
+        if spec.made_in is not None or spec.delivery.mode != "announce":
+            return spec.made_in or LAST
+        return self._find_chat(spec.delivery.channel or "",
+                               spec.delivery.to or "")
+
+    def _find_chat(self, channel: str, chat: str) -> str:
+        """The last conversation of a chat; where there is none yet, that
+        of the person whose private chat it is."""
+        key = history_key(ChannelMessage(
+            "", chat, chat, "", channel, 0))
+        start = key.removesuffix(chat)
+        return next((one.key for one in self._store.list()
+                     if one.key.startswith(start)), key)
+
+    async def load(self, key: str) -> Sequence[ConversationMessage]:
+        if self._is_owners(key):
+            return await asyncio.to_thread(load_history, self._store, key,
+                                           self._notify)
+        return [Chat(turn) for turn in await self._desk.histories.get(key)]
+
+    async def keep(self, key: str, turn_id: str,
+                   said: Sequence[ConversationMessage],
+                   labels: Collection[str]) -> None:
+        if self._is_owners(key):
+            records = list(map(encode, said))
+        else:
+            records = [dict((await self._desk.histories.append(
+                key, one.message.role, bare_message(one.message.content),
+                labels, turn_id=turn_id)).record)
+                for one in (said[0], said[-1]) if isinstance(one, Chat)]
+        await asyncio.to_thread(self._store.append, key, records)
+
+    def _is_owners(self, key: str) -> bool:
+        return key == LAST or key.startswith(OWN)
