@@ -100,12 +100,6 @@ class Wizard:
                 else "Nothing came. Paste it, then press Enter.")
         return self._answer(name, ask, "" if optional else None, flag)
 
-    def choose(self, question: str, choices: Sequence[Choice]) -> str:
-        """What to do after a failure: no answer that is kept. Nobody there
-        to ask: "" ."""
-        return "" if self.asker is None else self.asker.select(
-            question, choices, choices[0].value)
-
     def _until_good(self, read: Callable[[], str],
                     check: Callable[[str], str | None]) -> str:
         while True:

@@ -62,7 +62,6 @@ def _bring(w: Wizard, planned: Plan) -> bool:
         for line in list_undo(report.parts):
             w.say(f"to take it back: {line}", "       ")
         return True
-    w.explain(report.error)
     if decide(w, report.error, [AGAIN, _LEAVE]) == _LEAVE.value:
         w.answers.give("import", NONE)
     return False

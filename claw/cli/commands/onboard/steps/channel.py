@@ -158,7 +158,7 @@ def _prove(w: Wizard, name: str, values: dict[Path, Any]) -> bool:
     if failed is None:
         return True
     return _take_way(w, decide(w, build_row_error(failed), [
-        _VALUES, AGAIN, _CHANNEL, _KEEP, _LEAVE]))
+        _VALUES, AGAIN, _CHANNEL, _KEEP, _LEAVE], is_shown=True))
 
 
 def _write(w: Wizard, name: str, values: dict[Path, Any]) -> bool:
@@ -166,7 +166,6 @@ def _write(w: Wizard, name: str, values: dict[Path, Any]) -> bool:
     try:
         w.writer.write(values or _mark_as_there(w, name))
     except ConfigError as error:
-        w.explain(error)
         w.answers.forget(_UNPROVEN)
         return _take_way(w, decide(w, error, [
             _VALUES, AGAIN, _CHANNEL, _LEAVE]))
@@ -226,7 +225,6 @@ def _pair(w: Wizard, name: str) -> None:
     try:
         paired, is_elsewhere = asyncio.run(_listen(w, name))
     except ClawError as error:
-        w.explain(error)
         w.answers.forget("pairing")
         if decide(w, error, [AGAIN, Choice("later", "later")]) == "later":
             w.answers.give("pairing", "later")
