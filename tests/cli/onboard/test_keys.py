@@ -199,10 +199,15 @@ def test_arrows_and_other_scripts_under_a_locale_that_knows_none(
         environment, home, stage):
     environment |= {"TERM": "xterm", "LC_ALL": "C",
                     "PROMPT_TOOLKIT_NO_CPR": "1"}
-    with Terminal(environment, "onboard", "--provider", "none", "--memory",
-                  "words", "--keep-days", "30", "--no-completion",
-                  "--no-service", "--channel", "telegram", "--set",
-                  f"bot_token={stage.token}", columns=40) as terminal:
+    with Terminal(environment, "onboard", "--provider", "none",
+                  "--no-completion", "--no-service", "--channel", "telegram",
+                  "--set", f"bot_token={stage.token}",
+                  columns=40) as terminal:
+        for keys in ("<\r", "\x15<\r", "\r"):  # the way back, twice
+            terminal.wait_for("How are memories found?")
+            terminal.type("\r")
+            terminal.wait_for("Days to keep talk")
+            terminal.type(keys)
         terminal.wait_for("a code that you send")
         terminal.type("\x1b[B\r")
         terminal.wait_for("Ids, with commas")
