@@ -171,3 +171,12 @@ def test_a_wrong_schedule_is_refused_with_a_sentence(given, error):
 def test_a_schedule_is_json_and_back():
     schedule = Schedule("cron", expr="0 9 * * *", tz=BERLIN)
     assert parse_schedule(schedule.to_dict()) == schedule
+
+
+def test_a_clock_that_is_set_back_by_half_an_hour_leaves_no_time_out():
+    """cronsim lost 02:15, which this day has once."""
+    schedule = Schedule("cron", expr="15 */2 * * *", tz="Australia/Lord_Howe")
+    after = datetime(2026, 4, 4, 13, 30, tzinfo=UTC)
+
+    assert next_run(schedule, after, after) == datetime(
+        2026, 4, 4, 15, 45, tzinfo=UTC)
