@@ -75,7 +75,7 @@ def test_kinds(dotted, kind):
 
 
 def test_kind_of_what_no_room_reads():
-    assert kind_at(("scheduler", "max_tasks")) is None
+    assert kind_at(("tunnel", "provider")) is None
     assert kind_at(("memory", "bakend")) is None
 
 
@@ -86,7 +86,8 @@ def test_kind_of_what_no_room_reads():
     ("autonomy.level", "supervised"),
     ("agent.thinking.default_level", "medium"),
     ("api_key", None),
-    ("scheduler.max_tasks", NOTHING),
+    ("scheduler.max_tasks", 64),
+    ("tunnel.provider", NOTHING),
     ("memory.bakend", NOTHING),
 ])
 def test_defaults(dotted, value):
