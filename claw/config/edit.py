@@ -33,19 +33,19 @@ def set_value(places: Places, path: Path, value: Any,
     false. UsageError for a value or name that is refused.
     """
     path = _resolve_name(path)
-    with lock_settings(places):
+    with lock_settings(places) as notice:
         draft = Draft(places, current(places))
         value = _choose_reading(draft, path, value, validate)
         draft.set(path, _seal_value(draft, path, value))
         draft.save()
-    return draft.tree
+    return _note(draft, notice)
 
 
 def set_table(places: Places, path: Path, values: Mapping[str, Any],
               validate: Validate) -> Tree:
     """Put a table in place of what stands there, in one write; returns
     what the file says now. SettingError for a value that is refused."""
-    with lock_settings(places):
+    with lock_settings(places) as notice:
         draft = Draft(places, current(places))
         before = Tree(places, copy.deepcopy(draft.tree.raw))
         if draft.tree.has(path):
@@ -54,7 +54,7 @@ def set_table(places: Places, path: Path, values: Mapping[str, Any],
             draft.set((*path, key), value)
         validate(before, draft.tree, path)
         draft.save()
-    return draft.tree
+    return _note(draft, notice)
 
 
 def unset_value(places: Places, path: Path) -> Tree:
@@ -65,13 +65,13 @@ def unset_value(places: Places, path: Path) -> Tree:
         f"{join_key(path)} is not set in {places.config_file}")
     if current(places) is None:
         raise missing
-    with lock_settings(places):
+    with lock_settings(places) as notice:
         draft = Draft(places, current(places))
         if not draft.tree.has(path):
             raise missing
         draft.unset(path)
         draft.save()
-    return draft.tree
+    return _note(draft, notice)
 
 
 def replace_text(places: Places, data: bytes, expected: bytes | None
@@ -88,15 +88,27 @@ def replace_text(places: Places, data: bytes, expected: bytes | None
                 f"{places.config_file} was changed meanwhile",
                 hint="bring the two together by hand")
         draft = Draft(places, expected, data)
-        sealed = []
-        for path, value in find_open_secrets(draft.tree.raw):
-            stored = _seal_value(draft, path, value)
-            if stored != value:
-                sealed.append((path, stored))
-        if sealed:
-            draft.set_all(sealed)
+        sealed = seal_all(draft)
         draft.save()
-    return [path for path, _ in sealed]
+    return sealed
+
+
+def seal_all(draft: Draft) -> list[Path]:
+    """Encrypt the secrets that stand there in plain; which."""
+    sealed = []
+    for path, value in find_open_secrets(draft.tree.raw):
+        stored = _seal_value(draft, path, value)
+        if stored != value:
+            draft.set(path, stored)
+            sealed.append(path)
+    return sealed
+
+
+def _note(draft: Draft, notice: str | None) -> Tree:
+    """The settings as they are now, and what was found on the way."""
+    if notice:
+        draft.tree.warn(notice)
+    return draft.tree
 
 
 def _resolve_name(path: Path) -> Path:

@@ -18,6 +18,7 @@ from claw.config.tree import SettingError, Tree
 from claw.config.validate import BACKEND_KEYS, findings
 from claw.core.registry import load_dotted, nearest
 from claw.memory import REGISTRY as MEMORY
+from claw.providers.catalog.vendors import find_vendor
 from claw.wiring.channels.names import (
     CONSOLE,
     GATEWAY,
@@ -197,6 +198,9 @@ def find_problems(tree: Tree, near: Path | None = None
         None, "memory", "storage") else ()
     for rule in findings(tree, backends, head):
         path = split_key(rule.key)
+        if len(path) == 2 and path[0] == "model_providers" \
+                and find_vendor(path[1]) is not None:
+            continue  # a known vendor has an address
         if path not in told:
             found.append(tree.wrong(path, rule.message, rule.hint))
     return found

@@ -40,11 +40,10 @@ from claw.wiring.checks.channels import channel_checks
 from claw.wiring.checks.check import (
     Check,
     Group,
-    Status,
     run,
     run_groups,
 )
-from claw.wiring.checks.config import check_settings
+from claw.wiring.checks.config import run_settings_checks
 from claw.wiring.checks.gateway import GATEWAY
 from claw.wiring.checks.log import check_log, check_map
 from claw.wiring.checks.mcp import MCP
@@ -82,20 +81,11 @@ def run_checks(places: Places, *, asks: bool = False) -> Iterator[Check]:
     def read_config() -> Iterator[Check]:
         trees.append(load(places))
         yield from CONFIG.run(places)
-        for finding in check_settings(trees[0]):
-            if not finding.key.endswith((".toml", ".secret_key")):
-                yield Check(
-                    f"config.{finding.key}", _STATUS[finding.level],
-                    finding.text,
-                    finding.hint or f"claw config get {finding.key}")
+        yield from run_settings_checks(trees[0])
     yield from run("config", read_config)
     yield from run_groups(
         [ASKED_PROVIDERS if asks and group is PROVIDERS else group
          for group in GROUPS], places, trees[0] if trees else None)
-
-
-_STATUS: dict[str, Status] = {"error": "fail", "warning": "warn",
-                              "note": "ok"}
 
 
 @PROVIDERS.check

@@ -19,7 +19,7 @@ from claw.config.tree import Tree
 from claw.core.errors import ClawError, ConfigError, UsageError
 from claw.core.value import Value
 from claw.wiring.migrate import Fate, Item, Part, Setting
-from claw.wiring.migrate.loosening import EVERYBODY, loosens
+from claw.wiring.migrate.parts.loosening import EVERYBODY, loosens
 from claw.wiring.sections import (
     NOTHING,
     default_at,
@@ -84,7 +84,7 @@ def make_candidate(decided: Iterable[Decided], places: Places
     if not coming:
         return None
     draft.set_all(pair for each in coming for pair in _spread(each, draft))
-    return draft.encode(), before
+    return draft.render(), before
 
 
 def _spread(each: Decided, draft: Draft) -> Iterator[tuple[Path, Any]]:
