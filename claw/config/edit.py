@@ -99,9 +99,10 @@ def seal_all(draft: Draft) -> list[Path]:
     for path, value in find_open_secrets(draft.tree.raw):
         stored = _seal_value(draft, path, value)
         if stored != value:
-            draft.set(path, stored)
-            sealed.append(path)
-    return sealed
+            sealed.append((path, stored))
+    if sealed:
+        draft.set_all(sealed)
+    return [path for path, _ in sealed]
 
 
 def _note(draft: Draft, notice: str | None) -> Tree:

@@ -8,10 +8,10 @@ can be run again: after an interruption it goes on where it stopped.
 from collections.abc import Callable
 from datetime import datetime
 
-from claw.config.edit import replace_text
 from claw.config.tree import load
 from claw.core.errors import ClawError
 from claw.core.value import Value
+from claw.wiring.apply import apply_text
 from claw.wiring.channels.names import list_configured
 from claw.wiring.migrate import Part
 from claw.wiring.migrate.parts import (
@@ -73,7 +73,8 @@ def _carry(name: str, plan: Plan, notes: list[str], now: datetime) -> Part:
 
 
 def _carry_settings(plan: Plan) -> Part:
-    """One change to config.toml, secrets sealed."""
+    """One change to config.toml, secrets sealed, taken back where it does
+    not hold."""
     places = plan.places
     decided = settings.compare(
         plan.holdings.settings, settings.read_own(places),
@@ -82,7 +83,7 @@ def _carry_settings(plan: Plan) -> Part:
     part = settings.build_part(decided)
     if made is None:
         return part
-    replace_text(places, *made)
-    return Part(part.name, part.items,
-                undo=f"the settings as they were: {places.config_file}.bak"
-                if made[1] is not None else f"remove {places.config_file}")
+    data, before = made
+    applied = apply_text(places, data, expected=before)
+    return Part(part.name, part.items, undo="claw config undo"
+                if applied.version else f"remove {places.config_file}")

@@ -346,3 +346,23 @@ def test_the_machines_zone_is_named(tmp_path, env, target, expected):
     (tmp_path / "localtime").symlink_to(target)
 
     assert local_zone(tmp_path / "localtime", env) == expected
+
+
+def test_a_channel_that_cannot_be_built_keeps_no_other_away(user_home,
+                                                            places):
+    home = folders.write(user_home / ".zeroclaw", {"config.toml": """\
+default_model = "m"
+[channels_config.webhook]
+port = 8791
+[channels_config.discord]
+bot_token = "d"
+"""})
+
+    done = bring(places, home, "zeroclaw")
+
+    assert done.error is None
+    tree = load(places, {})
+    assert tree.get("channels_config.discord.bot_token") == "d"
+    assert not tree.has("channels_config.webhook")
+    told = {item.name: item.why for item in done.parts[0].items}
+    assert "secret" in told["channels_config.webhook.port"]
