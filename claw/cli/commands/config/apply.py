@@ -68,19 +68,20 @@ def apply(context: typer.Context,
 
 
 def put(run: Invocation, data: bytes, *, dry_run: bool, no_probe: bool,
-        deep: bool = False) -> int:
+        deep: bool = False, forced: bool = False) -> int:
     """Apply a text and say what became of it; the exit code."""
     places = run.places
     take_back_unfinished(run, places)
     before = current(places)
     if dry_run:
-        changes, found = check_text(places, data, before)
+        changes, found = check_text(places, data, before, forced=forced)
         done = Applied(None, changes, found, ())
     else:
         probe = (run_settings_checks if no_probe else _tell(
             run, deep=deep))
         with run.out.waiting("trying the settings"):
-            done = apply_text(places, data, expected=before, probe=probe)
+            done = apply_text(places, data, expected=before, probe=probe,
+                              forced=forced)
     return _report(run, done, dry_run=dry_run)
 
 
