@@ -61,7 +61,7 @@ def check_unfinished(places: Places) -> Iterator[Check]:
     except ClawError:
         return  # it is being tried just now
     yield Check("config.unfinished", "warn",
-                f"claw {trial.command} did not end: what stands in "
+                f"{trial.command or 'a change'} did not end: what stands in "
                 f"{places.config_file} was never tried",
                 "claw doctor --fix", fix="put the settings from before back",
                 undo=f"{UNDO} (what was being tried is kept)",
