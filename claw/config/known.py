@@ -50,6 +50,9 @@ channels_config: debounce_ms
 autonomy.permissions.*: tool until workspace command channel arguments.*
 autonomy.channels.*: level tools excluded_tools allowed_commands auto_approve
 autonomy.channels.*: always_ask max_actions_per_hour max_cost_per_turn_cents
+cron.jobs.*: missed precheck max_silence_s timeout_s monthly_cents
+cron.jobs.*.policy: level tools excluded_tools allowed_commands always_ask
+cron.jobs.*.policy: max_actions_per_hour max_cost_per_turn_cents
 hooks: use
 hooks.command.*: event command matcher timeout_secs on_failure
 log: enabled keep_days max_mb

@@ -75,7 +75,7 @@ def test_kinds(dotted, kind):
 
 
 def test_kind_of_what_no_room_reads():
-    assert kind_at(("scheduler", "max_tasks")) is None
+    assert kind_at(("tunnel", "provider")) is None
     assert kind_at(("memory", "bakend")) is None
 
 
@@ -86,7 +86,8 @@ def test_kind_of_what_no_room_reads():
     ("autonomy.level", "supervised"),
     ("agent.thinking.default_level", "medium"),
     ("api_key", None),
-    ("scheduler.max_tasks", NOTHING),
+    ("scheduler.max_tasks", 64),
+    ("tunnel.provider", NOTHING),
     ("memory.bakend", NOTHING),
 ])
 def test_defaults(dotted, value):
@@ -342,3 +343,12 @@ def test_check_names_open_files(places):
     assert [f.hint for f in check_settings(load(places, {}))] == [
         f"chmod 600 '{places.config_file}'",
         f"chmod 600 '{places.key_file}'"]
+
+
+@pytest.mark.parametrize(("name", "problems"), [
+    ("anthropic", 0), ("claude", 0), ("mine", 1)])
+def test_a_table_of_a_known_vendor_may_hold_its_key_alone(
+        places, name, problems):
+    tree = written(places, f'[model_providers.{name}]\napi_key = "x"\n')
+
+    assert len(find_problems(tree)) == problems
