@@ -101,6 +101,15 @@ def test_what_is_wrong_says_what_would_be_right(claw, arguments, code, said):
     assert said in done.err
 
 
+def test_claws_own_folder_is_no_other_agents(claw, home):
+    claw("memory", "store", "colour", "green")
+
+    done = claw("migrate", "zeroclaw", str(home), "--dry-run")
+
+    assert done.code == 2
+    assert "claw's own folder" in done.err
+
+
 def test_a_part_that_cannot_be_compared_is_a_negative_answer(claw, user,
                                                              home):
     folders.zeroclaw(user / ".zeroclaw")

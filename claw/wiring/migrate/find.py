@@ -60,7 +60,7 @@ def find_one(agent: str, path: str | None, user_home: Path,
         raise NotFoundError(
             f"there is no {agent} in {' or '.join(map(str, homes))}",
             hint=f"name its folder: claw migrate {agent} PATH")
-    if "\0" in path:
+    if "\0" in path or not path.strip():
         raise UsageError(f"{path!r} can't be the name of a folder")
     home = Path(os.path.expanduser(path)).absolute()
     if not os.path.isdir(home):

@@ -83,6 +83,8 @@ def test_a_folder_that_is_none_is_refused(tmp_path, user_home):
         find_one("zeroclaw", str(tmp_path / "nowhere"), user_home, {})
     with pytest.raises(UsageError):
         find_one("zeroclaw", "a\0b", user_home, {})
+    with pytest.raises(UsageError):
+        find_one("zeroclaw", " ", user_home, {})
     with pytest.raises(NotFoundError):
         find_one("zeroclaw", str(tmp_path), user_home, {})
     with pytest.raises(NotFoundError):

@@ -67,6 +67,9 @@ def migrate(context: typer.Context,
                          hint="--dry-run counts what would be brought, "
                          "--yes brings it")
     found = find_one(agent, path, Path(os.path.expanduser("~")), os.environ)
+    if os.path.realpath(found.home) == os.path.realpath(run.places.home):
+        raise UsageError(f"{found.home} is claw's own folder",
+                         hint=f"name {agent}'s")
     with run.out.waiting(f"reading {found.home}"):
         planned = make_plan(found, run.places, only=parts, loosening=loosen,
                             notify=run.out.progress)
