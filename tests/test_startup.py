@@ -130,6 +130,17 @@ LATE = {
         "nio.responses",
         "nio.store",
     },
+    "claw.channels.line.channel": {
+        "claw.channels.line.api",
+        "claw.channels.line.diagnose",
+        "claw.channels.line.intake",
+        "claw.channels.line.outgoing",
+        "claw.channels.line.receive",
+        "claw.channels.line.replies",
+        "claw.channels.line.signed",
+        "claw.channels.line.wire",
+        "claw.channels.talks",
+    },
     "claw.channels.mattermost.channel": {
         "claw.channels.mattermost.api",
         "claw.channels.mattermost.diagnose",
@@ -198,6 +209,7 @@ LATE = {
         "claw.net.listening",
     },
     "claw.channels.whatsapp.channel": {
+        "claw.channels.talks",
         "claw.channels.whatsapp.api",
         "claw.channels.whatsapp.diagnose",
         "claw.channels.whatsapp.intake",
@@ -206,7 +218,6 @@ LATE = {
         "claw.channels.whatsapp.sent",
         "claw.channels.whatsapp.signed",
         "claw.channels.whatsapp.signs",
-        "claw.channels.whatsapp.talks",
     },
     "claw.cli.attachments.read": {
         "claw.cli.attachments.documents",
@@ -238,6 +249,7 @@ LATE = {
         "claw.providers.catalog.vendors",
         "claw.storage.sessions",
         "claw.tools",
+        "zoneinfo",
     },
     "claw.cli.commands.agent": {
         "claw.cli.chat.jsonl",
@@ -246,6 +258,8 @@ LATE = {
         "claw.cli.chat.terminal",
     },
     "claw.cli.commands.cost": {"claw.providers.cost.prices"},
+    "claw.cli.commands.cron.times": {"zoneinfo"},
+    "claw.cli.commands.cron.view": {"zoneinfo"},
     "claw.cli.commands.ask.schema": {
         "claw.agent.structured.answer",
         "claw.agent.structured.short_form",
@@ -291,6 +305,11 @@ LATE = {
         "claw.wiring.people",
     },
     "claw.cli.commands.mcp.serve": {"claw.wiring.tools.mcp_serve"},
+    "claw.cli.commands.onboard.asking": {
+        "prompt_toolkit.key_binding",
+        "prompt_toolkit.output",
+        "questionary",
+    },
     "claw.cli.commands.queue.change": {"claw.storage.queue.sqlite"},
     "claw.cli.commands.tap": {
         "claw.runtime.tap.pipe",
@@ -522,6 +541,8 @@ def modules_after(tmp_path, *arguments, env=None):
     ["channel", "list"],
     ["log", "list"],
     ["log", "export"],
+    ["cron", "list"],
+    ["cron", "runs"],
     ["config", "path"],
     ["config", "get", "memory.backend"],
     ["status"],

@@ -47,6 +47,13 @@ def read_identity(workspace: Path, *, main: bool = True,
     return found
 
 
+def read_own_file(workspace: Path, name: str,
+                  notify: Callable[[str], None] = lambda _: None
+                  ) -> str | None:
+    """One of these files, as `read_identity` reads it."""
+    return _read(workspace, name, list_replaced(workspace), notify)
+
+
 def _read(workspace: Path, name: str,
           replaced: Mapping[str, bytes | None],
           notify: Callable[[str], None]) -> str | None:

@@ -37,6 +37,9 @@ GROUPS: dict[str, tuple[str, ...]] = {
                 "claw channel setup", "claw channel doctor"),
     "queue": ("Inspect waiting messages and unsent answers.",
               "claw queue list", "claw queue retry"),
+    "cron": ("Schedule prompts and commands, and see what came of them.",
+             'claw cron add "0 9 * * MON-FRI" --tz local --prompt "What is '
+             'due today?"', "claw cron list", "claw cron runs"),
     "permission": ("Allow calls for a while, and take that back.",
                    'claw permission allow shell "git push origin main"',
                    "claw permission show"),
@@ -206,6 +209,28 @@ COMMANDS: dict[str, tuple[str, str]] = {
                       "says of itself.", _AT + "backup.verify:verify"),
     "backup restore": ("Put a backup in the place of settings and workspace.",
                        _AT + "backup.restore:restore"),
+    "cron list": ("List the scheduled jobs, in the order they were made.",
+                  _AT + "cron.look:list_"),
+    "cron add": ("Schedule a prompt for the agent, or a shell command.",
+                 _AT + "cron.add:add"),
+    "cron show": ("Show all of one job, and forecast what a month of it will "
+                  "cost.", _AT + "cron.show:show"),
+    "cron update": ("Change a job; what is not named stays.",
+                    _AT + "cron.add:update"),
+    "cron remove": ("Remove jobs and what is kept of their runs.",
+                    _AT + "cron.change:remove"),
+    "cron pause": ("Keep jobs from running until they are resumed.",
+                   _AT + "cron.change:pause"),
+    "cron resume": ("Let jobs run again, from their next time on.",
+                    _AT + "cron.change:resume"),
+    "cron next": ("Print the next times of all jobs, of one, or of an "
+                  "expression.", _AT + "cron.look:next_"),
+    "cron run": ("Run a job at once, here, and print what came of it.",
+                 _AT + "cron.run:run"),
+    "cron runs": ("List the runs of a job or of all: status, time, cost, "
+                  "what they said.", _AT + "cron.look:runs"),
+    "migrate": ("Bring settings, memories, skills and jobs of another agent "
+                "to claw.", _AT + "migrate.command:migrate"),
     "gateway serve": ("Serve HTTP for other programs, without the "
                       "channels.", _AT + "gateway.serve:serve"),
     "gateway token": ("Make keys of the gateway, list them, change them, "
@@ -270,6 +295,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
               _AT + "prove:run"),
     "estop": ("Stop everything at once, and keep claw shut until you lift "
               "it.", _AT + "estop:estop"),
+    "onboard": ("Set claw up, question by question.",
+                _AT + "onboard.command:onboard"),
     "doctor": ("Check everything once and say what to fix.",
                _AT + "doctor:doctor"),
     "help": ("Print the help page of a command.", _AT + "help:help_"),

@@ -1,6 +1,10 @@
-"""Kept times and spans as a person reads them."""
+"""Kept times and spans as a person reads and writes them."""
 
+import re
 from datetime import datetime
+
+_UNITS_S = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+_MOST_S = 100 * 366 * 86_400
 
 
 def format_minute(time: str) -> str:
@@ -19,3 +23,24 @@ def format_span(seconds: float) -> str:
         if seconds >= 2 * unit:
             return f"{seconds / unit:.0f} {name}"
     return f"{max(0.0, seconds):.0f} s"
+
+
+def parse_span(text: str) -> int:
+    """Seconds of "90s", "30m", "1h30m", "2d" or "1w". Raises ValueError."""
+    text = text.strip().lower().replace(" ", "")
+    if not re.fullmatch(r"(?:[0-9]{1,10}[smhdw])+", text):
+        raise ValueError(text)
+    seconds = sum(int(number) * _UNITS_S[unit] for number, unit
+                  in re.findall(r"([0-9]+)([smhdw])", text))
+    if not 0 < seconds <= _MOST_S:
+        raise ValueError(text)
+    return seconds
+
+
+def write_span(seconds: float) -> str:
+    """As `parse_span` reads it, the largest units first: "1h30m"."""
+    left, parts = round(seconds), []
+    for unit in "dhms":
+        number, left = divmod(left, _UNITS_S[unit])
+        parts += [f"{number}{unit}"] if number else []
+    return "".join(parts) or f"{seconds:g}s"

@@ -3,6 +3,7 @@
 from claw.channels.markers import inert
 from claw.core.channel import SendMessage
 from claw.core.value import Value
+from claw.cron.heartbeat import says_nothing
 from claw.security.redact.leaks import guard
 from claw.storage.jobs.model import Job, Run
 
@@ -21,10 +22,12 @@ class Outcome(Value):
     links: tuple[str, ...] | None = ()
 
 
-def is_told(job: Job, status: str) -> bool:
+def is_told(job: Job, status: str, text: str = "") -> bool:
     """Whether the delivery target hears of it: what its precheck skipped
-    is what it is for."""
-    return job.spec.delivery.mode == "announce" and status != "skipped"
+    is what it is for, and an answer may say that there is nothing to
+    tell."""
+    return job.spec.delivery.mode == "announce" and status != "skipped" \
+        and not (status == "ok" and says_nothing(text))
 
 
 def name_job(job: Job) -> str:

@@ -29,7 +29,8 @@ class Parts(Value):
     `runs_commands` is false where a command would see the machine's own
     tree; `turn_s` is the time limit of a turn without one of its own;
     `declared` are the jobs of config.toml (SqliteJobs.declare), `wrong`
-    says what is amiss there."""
+    says what is amiss there; `find_prompt` is what a job of the agent asks
+    now (None: nothing, and the run is skipped)."""
 
     jobs: SqliteJobs
     scheduler: SchedulerSettings
@@ -46,6 +47,7 @@ class Parts(Value):
     secrets: Sequence[str] = ()
     declared: Declared = made(factory=dict)
     wrong: Sequence[str] = ()
+    find_prompt: Callable[[Job], str | None] = lambda job: job.spec.prompt
 
 
 class Talks(Protocol):

@@ -93,12 +93,12 @@ class Runner:
                     begun = True
                 next_at = await self.look()
             except ClawError as error:  # the store: it is tried again
-                self._around.note("jobs", describe(error))
+                self._around.note("scheduler", describe(error))
                 self._around.log("jobs.error", error=describe(error),
                                  hint=error.hint)
                 await wait_within(self._woken, _AGAIN_S)
                 continue
-            self._around.note("jobs", None)
+            self._around.note("scheduler", None)
             await self._rest(next_at, seen)
 
     async def begin(self) -> None:
@@ -118,7 +118,7 @@ class Runner:
             parts.jobs.declare, parts.declared)]
         for text in wrong:
             self._around.log("jobs.declared", error=text)
-        self._around.note("jobs:declared", "; ".join(wrong) or None)
+        self._around.note("scheduler:declared", "; ".join(wrong) or None)
         self._declared = parts.declared
 
     async def look(self) -> float | None:
@@ -205,7 +205,8 @@ class Runner:
         try:
             parts.jobs.end_run(
                 run, outcome.text, status=outcome.status, cost_usd=cost,
-                turn_id=outcome.turn_id, owed=is_told(job, outcome.status))
+                turn_id=outcome.turn_id,
+                owed=is_told(job, outcome.status, outcome.text))
         except ClawError as error:  # its lease runs out: interrupted
             self._around.log("job.unkept", job=job.id, slot=run.slot,
                              error=describe(error), text=outcome.text)

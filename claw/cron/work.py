@@ -6,6 +6,8 @@ from claw.core.errors import ClawError, DeniedError
 from claw.core.labels import split_origin
 from claw.core.tool import ToolDeps, ToolResult
 from claw.core.turn import TurnContext
+from claw.core.value import replace
+from claw.cron.heartbeat import NO_TASKS
 from claw.cron.outcome import Outcome
 from claw.cron.parts import Around, Parts
 from claw.cron.prompt import PromptRun, judge_error, reserve
@@ -78,6 +80,11 @@ class Work:
     async def _run(self) -> Outcome:
         spec, before = self._job.spec, ""
         if spec.job_type == "agent":
+            prompt = await asyncio.to_thread(self._parts.find_prompt,
+                                             self._job)
+            if prompt is None:
+                return Outcome("skipped", NO_TASKS)
+            self._job = replace(self._job, spec=replace(spec, prompt=prompt))
             reserve(self._job, self._turn, self._parts, self._now)
         if spec.precheck is not None:
             done, result = await self._command(spec.precheck)

@@ -102,14 +102,23 @@ class LinkEnricherSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HeartbeatSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """[heartbeat]: a tick for hooks while claw listen runs.
+    """[heartbeat]: tasks of HEARTBEAT.md while claw listen runs, and a tick
+    for hooks.
 
-    enabled: tell on_heartbeat_tick
+    enabled: do the tasks of HEARTBEAT.md in the workspace, a line "- text"
+        each, as the job "heartbeat", and tell on_heartbeat_tick
     interval_minutes: how often
+    message: a task for when the file has none
+    target: the channel that tells what came of it; an answer HEARTBEAT_OK
+        is not told
+    to: the chat
     """
 
     enabled: bool = False
     interval_minutes: Annotated[float, msgspec.Meta(gt=0)] = 5
+    message: str | None = None
+    target: str | None = None
+    to: str | None = None
 
     @property
     def interval_s(self) -> float:

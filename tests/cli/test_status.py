@@ -301,17 +301,27 @@ def test_what_is_spent_stands_beside_its_limit(claw, home):
         "$1.00 of $1.00 today")
 
 
-def test_the_next_jobs_are_named_and_said_not_to_run(claw, home):
+def test_the_next_jobs_are_named_and_what_is_wrong_with_them(claw, home):
     path = home / "workspace" / "state" / "jobs.db"
     jobs = SqliteJobs(path)
-    for name, hours in (("late", 2), ("soon", 1)):
-        jobs.add(JobSpec(Schedule("every", every_ms=hours * 3_600_000),
-                         name=name, command="true"))
+    for name, hours in (("third", 2), ("soon", 1)):
+        job = jobs.add(JobSpec(Schedule("every", every_ms=hours * 3_600_000),
+                               name=name, command="true"))
     done = claw("status", "--json")
 
     assert [job["name"] for job in done.json["jobs"]["next"]] == [
-        "soon", "late"]
-    assert "does not run them" in find(done, "jobs")["detail"]
+        "soon", "third"]
+    assert find(done, "jobs")["status"] == "ok"
+
+    jobs.end_run(jobs.begin_run(job.id, "slot"), "no", status="error")
+    SqliteJobs(path, now=lambda: time.time() - 7200).add(JobSpec(
+        Schedule("every", every_ms=3_600_000), name="late", command="true"))
+    done = claw("status", "--json")
+
+    assert find(done, "jobs")["status"] == "warn"
+    assert "1 late, the last run of soon ended with error" in find(
+        done, "jobs")["detail"]
+    assert (done.json["jobs"]["late"], done.json["jobs"]["failed"]) == (1, 1)
 
 
 def test_memories_are_counted_without_the_embedder(claw, home):

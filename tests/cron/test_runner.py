@@ -544,10 +544,10 @@ def test_a_store_that_can_not_be_read_is_told_and_tried_again(shift, go):
     async def act():
         runner = one.begin()
         work = asyncio.ensure_future(runner.run())
-        await until(lambda: one.notes.get("jobs"))
+        await until(lambda: one.notes.get("scheduler"))
         one.path.unlink()
         runner.wake()
-        await until(lambda: not one.notes["jobs"])
+        await until(lambda: not one.notes["scheduler"])
         await runner.drain(1)
         await work
     go(act())
@@ -565,7 +565,7 @@ def test_jobs_of_the_settings_are_made_changed_and_removed(shift, go):
     one.parts = declare(tea, bad, tea)
     go(one.begin().begin())
     first = one.jobs.get("tea")
-    assert one.notes["jobs:declared"].count("cron.jobs") == 2
+    assert one.notes["scheduler:declared"].count("cron.jobs") == 2
     one.jobs.update("tea", lambda spec: replace(spec, enabled=False))
     go(one.begin().begin())
     assert not one.jobs.get("tea").spec.enabled  # paused by hand: it stays

@@ -1,5 +1,6 @@
 """The values of what questions are asked with, and of what is kept of them:
-templates and their parameters, entries of the log, jobs of claw map.
+templates and their parameters, entries of the log, jobs of claw map, and
+those that are scheduled.
 """
 
 import os
@@ -65,6 +66,21 @@ def list_jobs(line: Line) -> Rows:
             " jobs ORDER BY used_at DESC"):
         yield id, f"{format_minute(used_at)}  {make_title(title)}"
     yield "all", "every job"
+
+
+def list_scheduled(line: Line) -> Rows:
+    """Scheduled jobs by their names, and by their ids where those have none
+    or are begun."""
+    from claw.text.titles import make_title
+    from claw.wiring.workspace.place_names import jobs_path
+    for id, name, what in read_rows(
+            line, jobs_path(line.places), "SELECT id, COALESCE(name, ''),"
+            f" substr(COALESCE(prompt, command, ''), 1, {_TITLE_CHARS})"
+            " FROM cron_jobs ORDER BY seq"):
+        if name:
+            yield name, make_title(what)
+        if not name or (line.prefix and id.startswith(line.prefix)):
+            yield id, make_title(what)
 
 
 def read_rows(line: Line, path: Path, query: str,

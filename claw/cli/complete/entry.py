@@ -30,12 +30,14 @@ KINDS: dict[str, Callable[[Line], Iterator[quoting.Row]]] = {
     "model": values.list_models,
     "parameter": asking.list_parameters,
     "provider": values.list_providers,
+    "scheduled": asking.list_scheduled,
     "session": values.list_sessions,
     "skill": values.list_skills,
     "target": values.list_targets,
     "template": asking.list_templates,
     "tool": values.list_tools,
     "tools": values.list_several_tools,
+    "zone": values.list_zones,
 }
 
 

@@ -265,3 +265,15 @@ def _list_leaves(table: dict[str, object], above: str = "") -> Iterable[str]:
             yield from _list_leaves(value, key + ".")
         else:
             yield key
+
+
+def list_zones(line: Line) -> Rows:
+    """Time zones, area by area."""
+    from zoneinfo import available_timezones
+    yield "local", "that of this machine"
+    for name in sorted(available_timezones()):
+        area, mark, rest = name.partition("/")
+        if mark and "/" not in line.prefix:
+            yield area + mark, "time zones"
+        elif rest or not mark:
+            yield name, "time zone"

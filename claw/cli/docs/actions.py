@@ -25,6 +25,10 @@ _OPTIONS = {
     "--docs": "document",
     "--category": "category",
     "--channel": "channel",
+    "--exclude-tools": "tools",
+    "--to": "target",
+    "--tz": "zone",
+    "permission show --job": "scheduled",
     "memory index --remove": "document",
     "memory index --name": "document",
 }
@@ -38,6 +42,9 @@ _ARGUMENTS = {
     "config set VALUE": "config-value",
     "config show SECTION": "config-key",
     "config unset KEY": "config-key",
+    "cron next JOB|EXPRESSION": "scheduled",
+    **{f"cron {verb} JOB": "scheduled" for verb in (
+        "pause", "remove", "resume", "run", "runs", "show", "update")},
     "log export ID": "entry",
     "log rm ID": "entry",
     "log show ID": "entry",
@@ -70,6 +77,8 @@ _ARGUMENTS = {
 _WORDS = {
     "completion SHELL": "bash zsh fish",
     "cost --by": "day origin model",
+    "cron add --session": "own main isolated",
+    "cron update --session": "own main isolated",
 }
 
 

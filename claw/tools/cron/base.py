@@ -24,6 +24,7 @@ from claw.core.tool import Arguments, ToolDeps, ToolResult
 from claw.core.turn import current_turn
 from claw.core.value import replace
 from claw.security.narrower import combine, read_policy
+from claw.security.policy import SecurityPolicy
 from claw.storage.jobs.model import Job, JobSpec
 from claw.storage.jobs.schedule import next_run
 from claw.storage.jobs.store import SqliteJobs
@@ -126,22 +127,26 @@ class CronTool(CheckedTool):
         return None if narrowed is None else dict(to_builtins(narrowed))
 
     def _check_command(self, spec: JobSpec) -> JobSpec:
-        """Raises DeniedError for a command that the policy would not let
-        run unasked."""
-        for command in filter(None, (
-                spec.precheck,
-                spec.command if spec.job_type == "shell" else None)):
-            job = read_policy(spec.policy or {})
-            if not self._policy.find_settings(None, job).offers("shell"):
-                raise DeniedError("blocked by security policy: its policy "
-                                  "leaves it no shell")
-            verdict = self._policy.check_command(command, job=job)
-            if verdict.refusal:
-                detail = f" ({verdict.detail})" if verdict.detail else ""
-                raise DeniedError(
-                    f"blocked by security policy: {verdict.refusal}{detail}; "
-                    "a job runs with nobody to ask")
+        check_commands(self._policy, spec)
         return spec
+
+
+def check_commands(policy: SecurityPolicy, spec: JobSpec) -> None:
+    """Raises DeniedError for a command of a job that the policy would not
+    let run unasked."""
+    job = read_policy(spec.policy or {})
+    for command in filter(None, (
+            spec.precheck,
+            spec.command if spec.job_type == "shell" else None)):
+        if not policy.find_settings(None, job).offers("shell"):
+            raise DeniedError("blocked by security policy: its policy "
+                              "leaves it no shell")
+        verdict = policy.check_command(command, job=job)
+        if verdict.refusal:
+            detail = f" ({verdict.detail})" if verdict.detail else ""
+            raise DeniedError(
+                f"blocked by security policy: {verdict.refusal}{detail}; "
+                "a job runs with nobody to ask")
 
 
 async def use(verb: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:

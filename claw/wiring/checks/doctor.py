@@ -31,6 +31,7 @@ from claw.providers.check import (
 )
 from claw.providers.connection import ignore_notice
 from claw.providers.factory import OFFLINE, Providers
+from claw.providers.offline import WAYS
 from claw.security.sandbox.setup_steps import list_steps, read_system
 from claw.text.plural import plural
 from claw.tools import REGISTRY as TOOL_NAMES
@@ -45,11 +46,12 @@ from claw.wiring.checks.check import (
 )
 from claw.wiring.checks.config import check_settings
 from claw.wiring.checks.gateway import GATEWAY
-from claw.wiring.checks.log import check_jobs, check_log, check_map
+from claw.wiring.checks.log import check_log, check_map
 from claw.wiring.checks.mcp import MCP
 from claw.wiring.checks.memory import MEMORY
 from claw.wiring.checks.people import PEOPLE_CHECKS
 from claw.wiring.checks.places import CONFIG, DISK, PYTHON, WORKSPACE
+from claw.wiring.checks.schedule import SCHEDULE
 from claw.wiring.checks.skills import SKILLS
 from claw.wiring.hooks import build_hooks
 from claw.wiring.models.ledger import open_ledger
@@ -66,10 +68,9 @@ SANDBOX = Group("sandbox")
 PLUG_INS = Group("plug_ins")
 DISK.check(check_log)
 DISK.check(check_map)
-DISK.check(check_jobs)
 # In the order of the report, after the settings themselves.
 GROUPS = (WORKSPACE, MEMORY, PROVIDERS, CHANNELS, PEOPLE_CHECKS, GATEWAY,
-          SANDBOX, PLUG_INS, MCP, SKILLS, DISK, PYTHON)
+          SCHEDULE, SANDBOX, PLUG_INS, MCP, SKILLS, DISK, PYTHON)
 
 
 def run_checks(places: Places, *, asks: bool = False) -> Iterator[Check]:
@@ -121,9 +122,7 @@ def _check_choice(tree: Tree, probe: _Probe) -> Iterator[Check]:
         if choice.provider_name == OFFLINE:
             yield Check("providers.choice", "warn", f"{choice.reason}: claw "
                         "answers from your text and memory alone",
-                        "export ANTHROPIC_API_KEY=... (or that of another), "
-                        "start Ollama, or: claw config set default_provider "
-                        "custom:http://HOST/v1")
+                        f"to add a model: {WAYS}")
             return
         yield Check("providers.choice", "ok",
                     f"{choice.shown} ({choice.reason})")

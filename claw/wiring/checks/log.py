@@ -1,4 +1,4 @@
-"""Doctor: the log of questions and turns, the answers of claw map, jobs."""
+"""Doctor: the log of questions and turns, the answers of claw map."""
 
 import shlex
 from collections.abc import Iterator
@@ -6,12 +6,11 @@ from pathlib import Path
 
 from claw.config.places import Places
 from claw.core.errors import ClawError, NotFoundError
-from claw.storage.jobs.store import SqliteJobs
 from claw.storage.log.reader import open_reader
 from claw.storage.map_answers import check_answers
 from claw.text.plural import plural
 from claw.wiring.checks.check import Check
-from claw.wiring.workspace.place_names import jobs_path, log_path, map_path
+from claw.wiring.workspace.place_names import log_path, map_path
 
 
 def check_log(places: Places) -> Iterator[Check]:
@@ -39,19 +38,6 @@ def check_map(places: Places) -> Iterator[Check]:
                     + plural(check_answers(path), "answer"))
     except ClawError as error:
         yield _warn("disk.map", error, path)
-
-
-def check_jobs(places: Places) -> Iterator[Check]:
-    """Whether the scheduled jobs can be read."""
-    path = jobs_path(places)
-    if not path.exists():
-        return
-    try:
-        yield Check("disk.jobs", "ok", plural(
-            SqliteJobs(path).check(), "scheduled job")
-            + ", kept: this version does not run them")
-    except ClawError as error:
-        yield _warn("disk.jobs", error, path)
 
 
 def _warn(name: str, error: ClawError, path: Path) -> Check:

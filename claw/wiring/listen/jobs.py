@@ -3,6 +3,7 @@
 import asyncio
 import sys
 from collections.abc import Awaitable, Callable, Collection, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from claw.agent.history import encode
@@ -28,6 +29,7 @@ from claw.storage.jobs.settings import (
 )
 from claw.storage.sessions import SessionStore
 from claw.wiring.chat import LAST
+from claw.wiring.jobs.heartbeat import declare_heartbeat, find_prompt
 from claw.wiring.tools.jobs import open_jobs
 from claw.wiring.workspace.place_names import jobs_path
 from claw.wiring.workspace.sessions import load_history
@@ -82,12 +84,12 @@ class ListenJobs:
     def _note(self, name: str, trouble: str | None) -> None:
         if trouble is not None:
             self._health.error(name, trouble, "see: claw cron list")
-        elif name == "jobs" or name in self._health.parts:
+        elif name == "scheduler" or name in self._health.parts:
             self._health.ok(name)
 
 
 def build_parts(tree: Tree, live: Live, provider: str, open_model: Callable[
-                    [str], Awaitable[tuple[Provider, str]]], *,
+                    [str], Awaitable[tuple[Provider, str]]], log: Log, *,
                 runs_commands: bool) -> Parts | None:
     """None where there are no jobs. Raises ConfigError."""
     jobs = open_jobs(tree)
@@ -98,13 +100,17 @@ def build_parts(tree: Tree, live: Live, provider: str, open_model: Callable[
     declared, wrong = read_declared(
         tree.decode(("cron", "jobs", str(number)), DeclaredJob)
         for number in range(len(tree.node_or(("cron", "jobs"), []))))
+    heartbeat = declare_heartbeat(tree)
+    wrong += [f"cron.jobs {id!r}: [heartbeat] has this id"
+              for id in heartbeat if id in declared]
     return Parts(
         jobs, tree.decode("scheduler", SchedulerSettings), live.agent,
         live.policy, open_model, provider, runs_commands,
         settings.catch_up_on_startup, reliability.scheduler_poll_secs,
         reliability.scheduler_retries,
         reliability.provider_backoff_ms / 1000, live.budget_s(),
-        live.secrets, declared, wrong)
+        live.secrets, {**declared, **heartbeat}, wrong,
+        partial(find_prompt, tree, log))
 
 
 class JobPosts:

@@ -163,7 +163,7 @@ class Runtime:
                              name, opened_channel in channels.items()}
             jobs = build_parts(
                 tree, live, parts.choice.shown,
-                partial(self._open_model, parts.providers),
+                partial(self._open_model, parts.providers), self._log,
                 runs_commands=self._commands)
             self._stack.push_async_exit(opened.pop_all())
         if parts.choice.model is None:

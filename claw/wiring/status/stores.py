@@ -1,6 +1,8 @@
 """What is kept, in the status: queue, memory, spending and jobs."""
 
 import os
+import time
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -11,6 +13,7 @@ from claw.core.errors import NotFoundError, StorageError
 from claw.core.ledger import Spent, dollars, lowest
 from claw.core.memory import ClosesMemory, Memory, MemoryDeps
 from claw.core.minutes import format_minute, format_span
+from claw.core.times import rfc3339
 from claw.memory import REGISTRY
 from claw.memory.settings import MemorySettings
 from claw.security.files import nofollow
@@ -32,6 +35,7 @@ from claw.wiring.workspace.place_names import jobs_path, queue_path
 
 _NEXT = 3  # jobs that are named
 _LATE_S = 600.0  # a message that waits so long is worth a word
+_JOB_LATE_S = 120.0
 
 
 def read_queue(places: Places, _: Tree | None) -> Part:
@@ -147,23 +151,39 @@ def _compare(spent: float, limit: float) -> str:
 
 
 def read_jobs(places: Places, _: Tree | None) -> Part:
-    """The jobs that come next. They are kept, and nothing runs them yet."""
+    """The jobs that come next, and whether they come."""
     path = jobs_path(places)
-    if not path.exists():
-        return Part("jobs", {"total": 0, "next": []},
+    if not path.exists() or not places.trusted:
+        return Part("jobs", {"total": 0, "late": 0, "failed": 0, "next": []},
                     (Check("jobs", "ok", "none"),))
     jobs = SqliteJobs(path).list_jobs()
+    now = rfc3339(time.time() - _JOB_LATE_S)
     coming = sorted((job for job in jobs if job.spec.enabled
                      and job.next_run), key=lambda job: str(job.next_run))
-    data = {"total": len(jobs), "next": [
-        {"id": job.id, "name": job.spec.name, "next_run": job.next_run}
-        for job in coming[:_NEXT]]}
-    text = plural(len(jobs), "job") if jobs else "none"
-    if coming:
-        text += " kept, but this version does not run them; next: " \
-            + ", ".join(map(_name_job, coming[:_NEXT]))
-    return Part("jobs", data, (
-        Check("jobs", "warn" if coming else "ok", text),))
+    late = [job for job in coming if str(job.next_run) < now]
+    failed = [job for job in jobs if job.last_status in (
+        "error", "denied", "interrupted")]
+    data = {"total": len(jobs), "late": len(late), "failed": len(failed),
+            "next": [{"id": job.id, "name": job.spec.name,
+                      "next_run": job.next_run} for job in coming[:_NEXT]]}
+    said = [plural(len(jobs), "job") if jobs else "none"]
+    if late:
+        said.append(f"{len(late)} late")
+    if failed:
+        said.append(f"the last run of {_name_first(failed)} ended with "
+                    f"{failed[0].last_status}")
+    text = ", ".join(said) + (
+        f"; next: {', '.join(map(_name_job, coming[:_NEXT]))}"
+        if coming else "")
+    return Part("jobs", data, (Check(
+        "jobs", "warn" if late or failed else "ok", text,
+        "claw cron runs" if failed else
+        "claw listen runs them; see: claw doctor" if late else None),))
+
+
+def _name_first(jobs: Sequence[Job]) -> str:
+    first = jobs[0].spec.name or jobs[0].id
+    return first if len(jobs) == 1 else f"{first} and {len(jobs) - 1} more"
 
 
 def _name_job(job: Job) -> str:

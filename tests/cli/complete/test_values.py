@@ -26,8 +26,8 @@ def offered(claw):
 
 KINDS = ["alias", "category", "channel", "config-key", "config-value",
          "document", "entry", "job", "mcp-server", "memory-key", "model",
-         "parameter", "provider", "session", "skill", "target", "template",
-         "tool", "tools"]
+         "parameter", "provider", "scheduled", "session", "skill", "target",
+         "template", "tool", "tools", "zone"]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -57,6 +57,20 @@ def test_nothing_of_a_workspace_from_elsewhere_is_shown(
         record.unlink()
 
     assert "planted" not in offered(kind, "", "-w", str(theirs))
+
+
+def test_a_scheduled_job_is_offered_by_its_name_or_its_id(claw, offered):
+    claw("cron", "add", "@daily", "--name", "digest", "--prompt", "the news")
+    id = claw("cron", "add", "@daily", "--command", "ls").out.strip()
+
+    assert offered("scheduled") == {"digest": "the news", id: "ls"}
+    assert offered("scheduled", id[:3]) == {id: "ls"}
+
+
+def test_time_zones_are_offered_area_by_area(offered):
+    assert {"Europe/", "UTC", "local"} <= set(offered("zone"))
+    assert "Europe/Berlin" not in offered("zone")
+    assert "Europe/Berlin" in offered("zone", "Europe/Be")
 
 
 def test_an_entry_of_the_log_is_named_by_its_words(claw, offered):

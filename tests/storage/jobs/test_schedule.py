@@ -1,12 +1,18 @@
 """When a job is due."""
 
 from datetime import UTC, datetime, timedelta
+from itertools import islice
 from zoneinfo import ZoneInfo
 
 import pytest
 
 from claw.core.errors import UsageError
-from claw.storage.jobs.schedule import Schedule, next_run, parse_schedule
+from claw.storage.jobs.schedule import (
+    Schedule,
+    list_runs,
+    next_run,
+    parse_schedule,
+)
 
 BERLIN, NEW_YORK = "Europe/Berlin", "America/New_York"
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -180,3 +186,27 @@ def test_a_clock_that_is_set_back_by_half_an_hour_leaves_no_time_out():
 
     assert next_run(schedule, after, after) == datetime(
         2026, 4, 4, 15, 45, tzinfo=UTC)
+
+
+@pytest.mark.each("schedule", [
+    *({"kind": "cron", "expr": expr, "tz": tz} for tz in (BERLIN, NEW_YORK,
+                                                         "Asia/Kathmandu")
+      for expr in ("*/7 * * * *", "30 2 * * *", "15,45 1,2,3 * 3,10,11 SUN",
+                   "0 * * * *", "*/20 */3 * * * *", "0 0 9 * * ? 2026,2029",
+                   "@monthly", "0 0 29 2 *")),
+    {"kind": "every", "every_ms": 90_000},
+    {"kind": "at", "at": "2030-01-01T00:00:00Z"},
+])
+def test_times_in_a_row_are_those_that_come_one_after_another(schedule):
+    schedule = parse_schedule(schedule)
+    found, moment = [], START
+    while len(found) < 300 and (moment := next_run(schedule, moment, START)):
+        found.append(moment)
+
+    assert list(islice(list_runs(schedule, START, START), 300)) == found
+
+
+def test_times_in_a_row_end_with_the_last_year():
+    """Of a year far ahead no second in between is looked at."""
+    schedule = parse_schedule({"kind": "cron", "expr": "* * * * * * 2199"})
+    assert next(list_runs(schedule, START, START)).year == 2199

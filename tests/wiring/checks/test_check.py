@@ -46,6 +46,5 @@ def test_an_error_on_the_way_is_a_finding(error, id, detail, hint):
 def test_every_group_has_a_check_and_a_name_of_its_own():
     assert [group.name for group in GROUPS] == [
         "workspace", "memory", "providers", "channels", "people", "gateway",
-        "sandbox",
-        "plug_ins", "mcp", "skills", "disk", "python"]
+        "schedule", "sandbox", "plug_ins", "mcp", "skills", "disk", "python"]
     assert all(group._probes for group in GROUPS)

@@ -5,17 +5,17 @@ from typing import Annotated, Any
 import typer
 
 from claw.agent.settings import AgentSettings
+from claw.cli.commands.cron.common import find, open_store
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
 from claw.config.tree import Tree
-from claw.core.errors import UnavailableError, UsageError
+from claw.core.errors import UsageError
 from claw.memory.none import NoneMemory
 from claw.security.visible import visible
 from claw.tools import REGISTRY
 from claw.tools.offer.shelf import ToolSearch
 from claw.wiring.tools.build import build_policy, build_tools
 from claw.wiring.tools.effective import describe_rules
-from claw.wiring.tools.jobs import open_jobs
 
 _COMMANDS = {"shell", "git_operations"}
 _SHOWN = (
@@ -31,7 +31,8 @@ def show(context: typer.Context,
              "--channel", metavar="NAME",
              help="In turns that come through this channel.")] = "",
          job: Annotated[str, typer.Option(
-             "--job", metavar="ID", help="In runs of this job.")] = ""
+             "--job", metavar="JOB",
+             help="In runs of this job: its name or id.")] = ""
          ) -> None:
     """Show what the agent may do: unasked, after a yes, and not at all.
 
@@ -46,12 +47,7 @@ def show(context: typer.Context,
     policy = build_policy(run.settings)
     kept = None
     if job:
-        jobs = open_jobs(run.settings)
-        if jobs is None:
-            raise UnavailableError("there are no scheduled jobs here: "
-                                   "cron.enabled is false, or the workspace "
-                                   "is not trusted")
-        kept = jobs.get(job)
+        kept = find(open_store(run), job)
     tools = build_tools(run.settings, policy, memory=NoneMemory(),
                         notify=run.out.warn)
     named = {tool.name for tool in tools}

@@ -1,0 +1,1 @@
+"""claw cron: jobs for later, when they come, and what came of them."""

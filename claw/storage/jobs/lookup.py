@@ -1,0 +1,42 @@
+"""A job by what a person types: its id, its name, or how one of them
+begins. Pure."""
+
+from collections.abc import Sequence
+
+from claw.core.errors import NotFoundError, UsageError
+from claw.core.registry import nearest
+from claw.storage.jobs.model import Job
+
+_MOST_NAMED = 5
+
+
+def find_job(jobs: Sequence[Job], word: str) -> Job:
+    """Raises NotFoundError, and UsageError where several are meant."""
+    word = word.strip()
+    folded = word.casefold()
+    for found in (
+            [job for job in jobs if word in (job.id, job.spec.name)],
+            [job for job in jobs if folded and folded == _fold_name(job)],
+            [job for job in jobs if folded and (
+                job.id.startswith(folded)
+                or _fold_name(job).startswith(folded))]):
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise UsageError(
+                f"{word!r:.80} is {len(found)} jobs", hint="say which: "
+                + ", ".join(_describe(job) for job in found[:_MOST_NAMED]))
+    near = nearest(word, [name for job in jobs for name in (
+        job.id, job.spec.name) if name])
+    raise NotFoundError(
+        f"no job {word!r:.80}", hint=f'did you mean "{near}"?' if near
+        else "claw cron list shows those there are" if jobs
+        else "there are none; make one: claw cron add")
+
+
+def _fold_name(job: Job) -> str:
+    return (job.spec.name or "").casefold()
+
+
+def _describe(job: Job) -> str:
+    return f"{job.id} ({job.spec.name})" if job.spec.name else job.id

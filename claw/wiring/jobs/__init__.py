@@ -1,0 +1,1 @@
+"""Settings and jobs -> what a person is told of them before they run."""
