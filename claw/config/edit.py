@@ -33,19 +33,19 @@ def set_value(places: Places, path: Path, value: Any,
     false. UsageError for a value or name that is refused.
     """
     path = _resolve_name(path)
-    with lock_settings(places) as notice:
+    with lock_settings(places):
         draft = Draft(places, current(places))
         value = _choose_reading(draft, path, value, validate)
         draft.set(path, _seal_value(draft, path, value))
         draft.save()
-    return _note(draft, notice)
+    return draft.tree
 
 
 def set_table(places: Places, path: Path, values: Mapping[str, Any],
               validate: Validate) -> Tree:
     """Put a table in place of what stands there, in one write; returns
     what the file says now. SettingError for a value that is refused."""
-    with lock_settings(places) as notice:
+    with lock_settings(places):
         draft = Draft(places, current(places))
         before = Tree(places, copy.deepcopy(draft.tree.raw))
         if draft.tree.has(path):
@@ -54,7 +54,7 @@ def set_table(places: Places, path: Path, values: Mapping[str, Any],
             draft.set((*path, key), value)
         validate(before, draft.tree, path)
         draft.save()
-    return _note(draft, notice)
+    return draft.tree
 
 
 def unset_value(places: Places, path: Path) -> Tree:
@@ -65,13 +65,13 @@ def unset_value(places: Places, path: Path) -> Tree:
         f"{join_key(path)} is not set in {places.config_file}")
     if current(places) is None:
         raise missing
-    with lock_settings(places) as notice:
+    with lock_settings(places):
         draft = Draft(places, current(places))
         if not draft.tree.has(path):
             raise missing
         draft.unset(path)
         draft.save()
-    return _note(draft, notice)
+    return draft.tree
 
 
 def replace_text(places: Places, data: bytes, expected: bytes | None
@@ -102,13 +102,6 @@ def seal_all(draft: Draft) -> list[Path]:
             draft.set(path, stored)
             sealed.append(path)
     return sealed
-
-
-def _note(draft: Draft, notice: str | None) -> Tree:
-    """The settings as they are now, and what was found on the way."""
-    if notice:
-        draft.tree.warn(notice)
-    return draft.tree
 
 
 def _resolve_name(path: Path) -> Path:

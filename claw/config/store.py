@@ -25,12 +25,13 @@ _PAUSE_S = 0.02
 
 @contextmanager
 def lock_settings(places: Places, *, patience_s: float = _PATIENCE_S,
-           sleep: Callable[[float], None] = time.sleep
-           ) -> Iterator[str | None]:
+           sleep: Callable[[float], None] = time.sleep,
+           recovers: bool = True) -> Iterator[str | None]:
     """Hold the only right to write the settings; makes the home (0700).
 
     A change whose writer was killed while it was on trial is taken back
-    first; gives what was done about it. StorageError when another writer
+    first (not with `recovers` false); gives what was done about it.
+    StorageError when another writer
     holds it for `patience_s`, or when the folder can't be written.
     """
     refuse_links(places)
@@ -50,7 +51,7 @@ def lock_settings(places: Places, *, patience_s: float = _PATIENCE_S,
                     hint="try again when it is done")
             sleep(_PAUSE_S)
             waited += _PAUSE_S
-        yield take_back(places)
+        yield take_back(places) if recovers else None
     finally:
         os.close(fd)
 

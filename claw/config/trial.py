@@ -2,7 +2,7 @@
 
 While they are on trial <home>/.config.apply says what stood there before:
     {"version": id in the history or null, "old": base64 or null (no file),
-     "mode": bits, "new": SHA-256 in hex, "command": "config apply"}
+     "mode": bits, "new": SHA-256 in hex, "command": "claw config apply"}
 Who finds that file with the lock in his hand knows that its writer was
 killed. Call everything while `lock_settings`.
 """
@@ -97,7 +97,7 @@ def take_back(places: Places) -> str | None:
         return None
     real = Path(os.path.realpath(places.config_file))
     there = read_file(real)[0] if real.exists() else None
-    what = f"claw {trial.command}".strip()
+    what = trial.command or "a change"
     if there == trial.old:  # killed before or after
         drop(places, trial.version)
         said = None

@@ -90,30 +90,33 @@ def await_listen(places: Places, wanted: str, *,
         waited += _PAUSE_S
 
 
-def check_text(places: Places, data: bytes, expected: bytes | None
+def check_text(places: Places, data: bytes, expected: bytes | None, *,
+               forced: bool = False
                ) -> tuple[tuple[Change, ...], tuple[Check, ...]]:
     """Phase one: what would change, and what is new to say of it. Nothing
-    is written. ConfigError for what would be refused."""
+    is written. ConfigError for what would be refused; `forced` refuses
+    only what is no TOML."""
     tree = read_tree(places, data)
     before = _read_before(places, expected)
     found = find_new(_check_candidate, before, tree)
-    _refuse(found)
+    _refuse(found, forced)
     return tuple(list_changes(before, tree)), found
 
 
 def apply_text(places: Places, data: bytes, *, expected: bytes | None,
                probe: Probe = run_settings_checks,
                listening: Callable[[Places, str], Iterable[Check]]
-               = await_listen) -> Applied:
+               = await_listen, forced: bool = False) -> Applied:
     """Put a text in config.toml's place, if it holds there.
 
     `expected` is what stands there: StorageError when someone else has
     written since. `probe` looks at the settings in force once they are in
     place; a check of it that fails and did not before, and a running
     `claw listen` that refuses them, take all of it back. ConfigError says
-    what failed. Ctrl-C takes it back too.
+    what failed. Ctrl-C takes it back too. With `forced` what fails is
+    told, and stays.
     """
-    changes, found = check_text(places, data, expected)
+    changes, found = check_text(places, data, expected, forced=forced)
     with lock_settings(places), _without_new_key(places):
         if current(places) != expected:
             raise StorageError(
@@ -125,9 +128,9 @@ def apply_text(places: Places, data: bytes, *, expected: bytes | None,
         with try_out(places, written, expected) as version:
             seen = find_new(probe, lay_over(_read_before(places, expected)),
                             load(places))
-            _refuse(seen)
+            _refuse(seen, forced)
             heard = tuple(listening(places, digest(written)))
-            _refuse(heard)
+            _refuse(heard, forced)
     told = {_identify(check) for check in found}
     more = (c for c in (*seen, *heard) if _identify(c) not in told)
     return Applied(version, changes, (*found, *more), sealed)
@@ -210,9 +213,9 @@ def _without_new_key(places: Places) -> Iterator[None]:
         raise
 
 
-def _refuse(found: Iterable[Check]) -> None:
+def _refuse(found: Iterable[Check], forced: bool) -> None:
     failed = [check for check in found if check.status == "fail"]
-    if failed:
+    if failed and not forced:
         more = f" (and {len(failed) - 1} more)" if len(failed) > 1 else ""
         raise ConfigError(f"{failed[0].detail}{more}; {AS_BEFORE}",
                           hint=failed[0].hint)

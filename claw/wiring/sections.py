@@ -158,12 +158,17 @@ def unknown(tree: Tree, path: Path) -> SettingError:
         if not is_meaningful(path[:length]):
             break
     parent, name = path[:length - 1], path[length - 1]
-    fields = (field for kind in members(kind_at(parent)) if is_struct(kind)
-              for field in list_fields(kind))
-    near = nearest(name, {*names_below(parent), *fields})
+    near = nearest(name, list_names(parent))
     hint = (f'did you mean "{near}"?' if near
             else "see the names with: claw config schema")
     return tree.wrong(path[:length], "unknown key", hint)
+
+
+def list_names(parent: Path) -> set[str]:
+    """The names that mean something in this table."""
+    fields = (field for kind in members(kind_at(parent)) if is_struct(kind)
+              for field in list_fields(kind))
+    return {*names_below(parent), *fields}
 
 
 def validate(before: Tree, after: Tree, path: Path) -> None:

@@ -12,15 +12,15 @@ from claw.cli.commands.config.changes import (
     format_changes,
     record_change,
     say_checks,
+    take_back_unfinished,
 )
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
 from claw.cli.terminal.stdin import NAME, note_wait, read_past
 from claw.config.parse import MOST_BYTES, read_file
 from claw.config.places import Places
-from claw.config.store import current, lock_settings
+from claw.config.store import current
 from claw.config.tree import Tree
-from claw.config.trial import journal
 from claw.core.errors import ConfigError, ExitCode, UsageError
 from claw.text.plural import plural
 from claw.wiring.apply import Applied, Change, apply_text, check_text
@@ -68,28 +68,21 @@ def apply(context: typer.Context,
 
 
 def put(run: Invocation, data: bytes, *, dry_run: bool, no_probe: bool,
-        deep: bool = False) -> int:
+        deep: bool = False, forced: bool = False) -> int:
     """Apply a text and say what became of it; the exit code."""
     places = run.places
-    take_back_unfinished(run, places)
+    take_back_unfinished(run)
     before = current(places)
     if dry_run:
-        changes, found = check_text(places, data, before)
+        changes, found = check_text(places, data, before, forced=forced)
         done = Applied(None, changes, found, ())
     else:
         probe = (run_settings_checks if no_probe else _tell(
             run, deep=deep))
         with run.out.waiting("trying the settings"):
-            done = apply_text(places, data, expected=before, probe=probe)
+            done = apply_text(places, data, expected=before, probe=probe,
+                              forced=forced)
     return _report(run, done, dry_run=dry_run)
-
-
-def take_back_unfinished(run: Invocation, places: Places) -> None:
-    """A change whose writer was killed, before ours."""
-    if journal(places).exists():
-        with lock_settings(places) as notice:
-            if notice:
-                run.out.warn(notice)
 
 
 def _tell(run: Invocation, *, deep: bool) -> Any:

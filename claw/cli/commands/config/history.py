@@ -61,7 +61,10 @@ def history(context: typer.Context,
 def undo(context: typer.Context,
          number: Annotated[str, typer.Argument(
              metavar="[N]", help=_NUMBER)] = "1",
-         dry_run: DRY_RUN = False, no_probe: NO_PROBE = False) -> None:
+         dry_run: DRY_RUN = False, no_probe: NO_PROBE = False,
+         force: Annotated[bool, typer.Option(
+             "--force", help="Bring it back though checks fail; they are "
+                             "told.")] = False) -> None:
     """Bring an earlier version of config.toml back.
 
     Without N the one before the last change. It is tried as claw config
@@ -70,7 +73,8 @@ def undo(context: typer.Context,
     """
     run = Invocation.of(context)
     data = read_version(run.places, find_version(run.places, number))
-    raise typer.Exit(put(run, data, dry_run=dry_run, no_probe=no_probe))
+    raise typer.Exit(put(run, data, dry_run=dry_run, no_probe=no_probe,
+                         forced=force))
 
 
 def _show_one(run: Invocation, version: Version) -> None:
