@@ -12,7 +12,6 @@ from claw.providers.catalog.lookup import is_address
 from claw.providers.catalog.vendors import display_name, find_vendor, vendors
 from claw.providers.cost.prices import Prices
 from claw.providers.factory import OFFLINE, Providers
-from claw.providers.settings import CostSettings
 from claw.wiring.models.known_models import list_known_models
 from claw.wiring.models.ledger import read_cost_settings
 
@@ -129,6 +128,6 @@ def build_values(name: str, model: str | None, key: str | None,
     if key:
         values[("api_key",) if is_address(name)
                else ("model_providers", name, "api_key")] = key
-    if limit is not None and limit != CostSettings().daily_limit_usd:
+    if limit is not None:
         values["cost", "daily_limit_usd"] = limit
     return values

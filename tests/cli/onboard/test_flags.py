@@ -91,6 +91,16 @@ def test_a_key_of_the_environment_is_kept_for_services(claw, home, model):
     assert found["model_providers"]["openai"]["api_key"].startswith("enc2:")
 
 
+def test_the_limit_that_claw_brings_takes_the_place_of_another(
+        claw, home, model):
+    flags = ["--yes", "--provider", "openai", "--model", "gpt-5-mini",
+             "--no-test", "--api-key-stdin"]
+    claw("onboard", *flags, "--daily-limit", "5", stdin=KEY)
+    assert read(home)["cost"]["daily_limit_usd"] == 5
+    claw("onboard", *flags, "--daily-limit", "10", stdin=KEY)
+    assert read(home)["cost"]["daily_limit_usd"] == 10
+
+
 def test_or_is_not_kept(claw, home, model):
     claw("onboard", "--yes", "--model", "tiny", "--no-keep-key",
          env={"OPENAI_API_KEY": KEY})

@@ -258,8 +258,8 @@ def _ask_to_keep(w: Wizard, found: Providers, name: str) -> str | None:
 
 def _ask_limit(w: Wizard, found: Providers, name: str, model: str
                ) -> float | None:
-    """Dollars a day; None where nothing has to be paid, or nobody knows
-    what."""
+    """Dollars a day; None for what is in force: where that is answered,
+    nothing has to be paid, or nobody knows what."""
     tree = w.writer.read()
     price = models.find_price(tree, display_name(name), model,
                               local=found.vendor(name).local)
@@ -276,7 +276,7 @@ def _ask_limit(w: Wizard, found: Providers, name: str, model: str
     text = w.text("limit", "Dollars a day at most (0: no limit):",
                   suggested=f"{now:g}", flag="--daily-limit USD",
                   check=check_amount)
-    return float(text)
+    return None if float(text) == now else float(text)
 
 
 def check_amount(text: str) -> str | None:
