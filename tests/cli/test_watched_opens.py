@@ -131,6 +131,8 @@ CALLS = {
     "config set": [["agent.parallel_tools", "true"]],
     "config unset": [["agent.parallel_tools"]], "config check": [[]],
     "config path": [[]], "config edit": [[]], "config schema": [[]],
+    "config apply": [["notes.txt"]], "config history": [[], ["1"]],
+    "config undo": [["--no-probe"]],
     "session list": [[]], "session show": [["work"], ["last-year"]],
     "session export": [["work"]], "session clear": [["last-year"]],
     "security audit": [[]], "security review": [[], ["--yes"]],
