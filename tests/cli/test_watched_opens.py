@@ -138,6 +138,9 @@ CALLS = {
     "config set": [["agent.parallel_tools", "true"]],
     "config unset": [["agent.parallel_tools"]], "config check": [[]],
     "config path": [[]], "config edit": [[]], "config schema": [[]],
+    "config apply": [["NEW", "--no-probe"]],
+    "config history": [[], ["1"]],
+    "config undo": [["--no-probe"]],
     "session list": [[]], "session show": [["work"], ["last-year"]],
     "session export": [["work"]], "session clear": [["last-year"]],
     "security audit": [[]], "security review": [[], ["--yes"]],
@@ -239,11 +242,13 @@ def test_no_command_opens_by_a_path_that_could_lead_out(
     (workspace / "owners/notes/deep").mkdir(parents=True)
     (workspace / "owners/notes/deep/tea.md").write_text("# Tea\n\ngreen\n")
     (tmp_path / "outside.txt").write_text("report")
+    (tmp_path / "new.toml").write_text("[cost]\nenabled = false\n")
     (tmp_path / "foreign.ndjson").write_text(
         '{"key": "f", "content": "foreign"}\n')
     names = {"OUTSIDE": str(tmp_path / "outside.txt"),
              "FOREIGN": str(tmp_path / "foreign.ndjson"),
              "NOTES": str(workspace / "owners/notes"),
+             "NEW": str(tmp_path / "new.toml"),
              "COPY": str(tmp_path / "copy.tar.gz")}
     commands = [
         call if name == "listen" else [

@@ -43,7 +43,7 @@ class Check(Value):
 
     def to_json(self) -> dict[str, str | None]:
         return {"id": self.id, "group": self.group, "status": self.status,
-                "detail": self.detail, "hint": self.hint, "fix": self.fix}
+                "detail": self.detail, "hint": self.hint}
 
 
 Probe: TypeAlias = Callable[..., Iterator[Check]]
