@@ -76,6 +76,13 @@ class Home:
                     return found
                 await asyncio.sleep(0.02)
 
+    def list_open(self):
+        """Messages that are not answered, and answers on their way."""
+        with open_reader(queue_path(self.places)) as reader:
+            return [row for row in (*reader.inbox_rows(),
+                                    *reader.outbox_rows())
+                    if row.state in ("waiting", "running", "sending")]
+
     def read_state(self):
         """What `claw channel doctor` and `claw status` read."""
         write_state(self.health, state_path(self.places))
@@ -154,6 +161,65 @@ def test_a_status_of_whatsapp_verifies_what_was_sent(home, whatsapp):
             whatsapp.write("hello")
             await home.until(lambda: [row.seen for row in home.list_out()]
                              == ["verified"])
+    run(go())
+
+
+class Talk:
+    """Mina on WhatsApp, where she is a user id, and by her number in the
+    table; each message comes with what the model was shown."""
+
+    def __init__(self, home, platform):
+        self.home, self.platform = home, platform
+        self.number, self.user_id = NUMBER, USER_ID
+
+    async def say(self, text, **who):
+        count = len(self.home.model.chats)
+        self.platform.write(text, **{"number": self.number,
+                                     "user_id": self.user_id, **who})
+        await self.home.until(lambda: len(self.home.model.chats) > count
+                              and not self.home.list_open())
+        return json.dumps(self.home.model.chats[-1].body["messages"])
+
+    def move(self, number, user_id):
+        """Meta's word that she has another number and user id."""
+        self.platform.post({"messages": [
+            {"id": f"wamid.{user_id}{kind}", "timestamp": "1", "type":
+             "system", "from": self.number[1:], "from_user_id": self.user_id,
+             "system": {"type": kind, "customer": self.number[1:], "wa_id":
+                        number[1:], "previous_user_id": self.user_id,
+                        "user_id": user_id}}
+            for kind in ("user_changed_number", "user_changed_user_id")]})
+        self.number, self.user_id = number, user_id
+
+
+def test_a_number_in_a_table_is_whose_user_id_came_with_it(home, whatsapp):
+    """Written without its plus; she moves in the middle of a conversation,
+    and what she said, her memories and the entry follow."""
+    text = home.places.config_file.read_text()
+    home.places.config_file.write_text(
+        text.replace(f'["{PERSON}"]', "[]")
+        + f'[people.mina]\nwhatsapp = "{PERSON}"\n')
+    talk = Talk(home, whatsapp)
+    other, other_id = "+4917099999999", "DE.99999999999999999999"
+
+    async def go():
+        async with home.running() as service:
+            await talk.say("my colour is green")
+            people = service.parts.live().people
+            assert people.find("whatsapp", USER_ID) == "mina"
+            talk.move(other, other_id)
+            await home.until(lambda: len(home.logged("identity.changed"))
+                             == 2)
+        async with home.running() as service:  # before she wrote again
+            assert "green" in await talk.say("what is my colour?")
+            await home.until(lambda: other[1:] in
+                             home.places.config_file.read_text())
+        home.events.clear()
+        async with home.running() as service:
+            people = service.parts.live().people
+            assert people.find("whatsapp", other_id) == "mina"
+            assert people.find("whatsapp", USER_ID) != "mina"
+            assert "green" in await talk.say("and again?")
     run(go())
 
 
