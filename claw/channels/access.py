@@ -50,6 +50,12 @@ class AccessSettings(msgspec.Struct, frozen=True, kw_only=True):
     allowed_users: tuple[str | int, ...] = ()
     allow_everyone: bool = False
 
+    @staticmethod
+    def spell(entry: str) -> str:
+        """An entry as ids of the platform are written: people write them
+        in several ways."""
+        return entry
+
     def __post_init__(self) -> None:
         allowed = AllowList(self.allowed_users)
         if allowed.open_to_all and not allowed.has_owners \
@@ -96,20 +102,23 @@ class AllowList:
         if person is None:
             return True
         number = str(person.id)
-        ids = self._names - {"*"}
-        if isinstance(self._bindings, FollowsIds):
-            ids = self._bindings.follow(ids)
-        if number.removeprefix("@") in ids \
+        if number.removeprefix("@") in self._follow(self._names - {"*"}) \
                 or self.find_holder(person) == number:
             return False
         return all(self._bindings.find(name) != number
-                   for name in self.usernames)
+                   for name in self._follow(self.usernames))
 
     def find_holder(self, person: Person) -> str | None:
         """The id of whom this person's name in the list belongs to, who is
         he himself where nobody had it before; None where it isn't there."""
         return (self._bindings.bind(person.name, str(person.id))
-                if person.name in self.usernames else None)
+                if person.name in self._follow(self.usernames) else None)
+
+    def _follow(self, names: Iterable[str]) -> set[str]:
+        """These entries as they are now: a number that is a name of
+        somebody with an id moves, too."""
+        return self._bindings.follow(names) if isinstance(
+            self._bindings, FollowsIds) else set(names)
 
     def add(self, person: Person) -> None:
         self._names.add(str(person.id).removeprefix("@"))

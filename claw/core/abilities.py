@@ -132,6 +132,25 @@ class TakesReplies(Protocol):
         """Returns after the commit; a key that was there adds nothing."""
 
 
+class Report(Value):
+    """What became of a message of ours after the platform took it; `error`
+    is None where it has arrived. `key` is the one of its part
+    (`Part.data["key"]`), where the platform gives it back."""
+
+    message_id: str
+    error: str | None = None
+    key: str = ""
+
+
+@runtime_checkable
+class TakesReports(Protocol):
+    """An inbox that wants to know what became of what was sent."""
+
+    async def report(self, report: Report) -> None:
+        """Returns after the commit. A message that is still being sent is
+        waited for a moment; one that is not known is passed over."""
+
+
 @runtime_checkable
 class TakesMany(Protocol):
     """An inbox that commits several messages at once."""

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from claw.core.abilities import HearsServing, ReceivesWebhook
+from claw.core.abilities import HearsServing, ReceivesWebhook, Report
 from claw.core.channel import ChannelMessage, Inbox, Part, SendMessage
 from claw.core.errors import UnavailableError
 from claw.core.log import Log
@@ -20,6 +20,9 @@ from claw.storage.queue.model import (
 )
 
 BUS_SIZE = 100
+# A report may overtake the answer to the call: it waits for it so long.
+REPORT_STEP_S = 0.1
+REPORT_LOOKS = 50
 
 Bus = asyncio.Queue[InboxRow]
 
@@ -86,6 +89,16 @@ class DurableInbox:
         await self._queue.post([NewSend(f"hint:{self._name}:{key}",
                                         self._name, message, (part,))])
         self._wake_sender(self._name)
+
+    async def report(self, report: Report) -> None:
+        for _ in range(REPORT_LOOKS):
+            became = await self._queue.mark_reported(self._lease(),
+                                                     self._name, report)
+            if became != "under way":
+                break
+            await asyncio.sleep(REPORT_STEP_S)
+        if became == "kept" and report.error is not None:
+            self._health.note_not_there(self._part)
 
     async def put(self, message: ChannelMessage) -> None:
         await self.put_all([message])

@@ -78,6 +78,12 @@ class PeopleFile:
         row = self._people.get(channel, {}).get(name)
         return None if row is None else str(row["id"])
 
+    def find_person(self, channel: str, name: str) -> str | None:
+        """As `find`; where a name moved, who has the new one."""
+        found = self.find(channel, name)
+        return found if found is None or not self._people[channel][name].get(
+            "moved") else self.find(channel, found) or found
+
     def bind(self, channel: str, name: str, person: str) -> str:
         held = self.find(channel, name)
         if self._broken:

@@ -11,6 +11,7 @@ them.
 from collections.abc import Iterator
 
 from claw.channels import REGISTRY
+from claw.channels.access import AccessSettings
 from claw.config.tree import SettingError, Tree
 from claw.core.errors import UsageError
 from claw.core.log import Log, silent
@@ -31,7 +32,7 @@ def read_people(tree: Tree) -> dict[str, dict[str, list[str]]]:
         return {}
     for error in find_wrong_people(tree):
         raise error
-    return {name: {channel: list_ids(value) for channel, value
+    return {name: {channel: spell_ids(channel, value) for channel, value
                    in tree.table((PEOPLE, name)).items()}
             for name in tree.names(PEOPLE)}
 
@@ -66,7 +67,8 @@ def list_entries(tree: Tree) -> dict[str, list[str]]:
     people = read_people(tree).values()
     names = [*tree.names(SECTION), *(name for table in people
                                      for name in table)]
-    return {name: [*list_ids(tree.get((SECTION, name, "allowed_users"))),
+    return {name: [*spell_ids(name, tree.get((SECTION, name,
+                                              "allowed_users"))),
                    *(one for table in people for one in table.get(name, ()))]
             for name in dict.fromkeys(names)}
 
@@ -76,7 +78,7 @@ def open_people(tree: Tree, log: Log = silent) -> People:
     places = tree.places
     return People(
         read_people(tree), list_entries(tree),
-        find_holder=PeopleFile(people_path(places), log).find,
+        find_holder=PeopleFile(people_path(places), log).find_person,
         chats=MarksFile(private_chats_path(places), log))
 
 
@@ -100,7 +102,8 @@ def find_wrong_people(tree: Tree) -> Iterator[SettingError]:
                     (*path, channel), "there is no such channel",
                     f'did you mean "{near}"?' if near else
                     "one of: " + ", ".join(REGISTRY.all_names()))
-            for one in list_ids(value):
+                continue
+            for one in spell_ids(channel, value):
                 other = claimed.setdefault((channel, one), name)
                 if not one or one == "*":
                     yield tree.wrong((*path, channel),
@@ -117,6 +120,11 @@ def as_list(value: object) -> list[object]:
         if isinstance(value, list | tuple) else [value]
 
 
-def list_ids(value: object) -> list[str]:
-    """Entries without their "@"."""
-    return [str(one).strip().removeprefix("@") for one in as_list(value)]
+def spell_ids(channel: str, value: object) -> list[str]:
+    """Entries as the channel's ids are written: +49 170 12 is +4917012."""
+    entries = [str(one).strip().removeprefix("@") for one in as_list(value)]
+    if not entries or not is_channel(channel):
+        return entries
+    settings = REGISTRY.load(channel).Settings
+    return [settings.spell(one) for one in entries] if isinstance(
+        settings, type) and issubclass(settings, AccessSettings) else entries

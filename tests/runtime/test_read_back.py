@@ -7,7 +7,7 @@ from claw.core.channel import SendMessage
 from claw.core.errors import UnavailableError
 from claw.runtime.message.parts import split_parts
 from claw.runtime.outbox import Sender
-from claw.runtime.process.health import Health
+from claw.runtime.process.health import Health, read_state, write_state
 from claw.runtime.read_back import KEPT_S
 from claw.storage.queue.model import NewSend
 from claw.storage.queue.reader import open_reader
@@ -185,6 +185,16 @@ async def test_a_part_in_doubt_that_is_found_is_verified(tmp_path):
     assert (row.state, row.seen) == ("sent", "verified")
     assert desk.channel.texts() == ["hello"]
     await desk.queue.aclose()
+
+
+def test_the_count_reaches_who_reads_the_state(tmp_path):
+    """It was written and not read: the doctor never said it."""
+    health = Health()
+    health.note_not_there("channel:demo")
+    write_state(health, tmp_path / "state.json")
+
+    state = read_state(tmp_path / "state.json")
+    assert state["components"]["channel:demo"]["not_there"] == 1
 
 
 def test_the_doctor_counts_what_is_not_there():

@@ -6,6 +6,7 @@ from typing import Annotated, Literal, TypeAlias
 import msgspec
 
 from claw.channels.access import AccessSettings
+from claw.channels.email.envelope import normalise
 
 IdleSeconds = Annotated[int, msgspec.Meta(ge=1, le=86_400)]
 Port = Annotated[int, msgspec.Meta(ge=1, le=65_535)]
@@ -138,6 +139,11 @@ class EmailSettings(AccessSettings, frozen=True, kw_only=True):
         if isinstance(self.oauth_command, str):
             return tuple(shlex.split(self.oauth_command))
         return self.oauth_command
+
+    @staticmethod
+    def spell(entry: str) -> str:
+        return (normalise(entry) or entry) if "@" in entry \
+            else entry.lower()
 
 
 def choose_way(tls: Tls, port: int, *, is_near: bool) -> How:

@@ -94,6 +94,10 @@ class ImessageSettings(AccessSettings, frozen=True, kw_only=True):
     debounce_ms: Count | None = None
     show_hint_to_strangers: bool = False
 
+    @staticmethod
+    def spell(entry: str) -> str:
+        return fold_handle(entry)
+
 
 def fold_handle(handle: str) -> str:
     """A person's address as it is compared: a mail's letters small, a

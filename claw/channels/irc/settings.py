@@ -6,6 +6,7 @@ from typing import Annotated
 import msgspec
 
 from claw.channels.access import AccessSettings
+from claw.channels.irc.line import fold
 
 Port = Annotated[int, msgspec.Meta(ge=1, le=65535)]
 Lines = Annotated[int, msgspec.Meta(ge=1)]
@@ -78,6 +79,10 @@ class IrcSettings(AccessSettings, frozen=True, kw_only=True):
             if name.strip() and name.strip()[0] not in "#&+!":
                 raise ValueError(f'channels: "{name[:80]}" must begin with '
                                  'a #, as in "#name"')
+
+    @staticmethod
+    def spell(entry: str) -> str:
+        return fold(entry, "ascii")
 
 
 SETUP = """\

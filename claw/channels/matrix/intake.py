@@ -83,8 +83,8 @@ class Intake:
                  api: MatrixApi, rooms: Rooms, encryption: Encryption,
                  sender: Sender, *, clock: Callable[[], float]) -> None:
         self.door = Door(
-            [name.lower() if isinstance(name, str) else name
-             for name in settings.allowed_users], deps, clock=clock,
+            map(settings.spell, map(str, settings.allowed_users)), deps,
+            clock=clock,
             table="channels_config.matrix",
             tells=settings.show_hint_to_strangers)
         self._needs_name = settings.mention_only

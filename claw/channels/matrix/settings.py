@@ -101,3 +101,7 @@ class MatrixSettings(AccessSettings, frozen=True, kw_only=True):
         """What is listened to; empty for every room."""
         return tuple(filter(None, dict.fromkeys(
             room.strip() for room in (self.room_id, *self.allowed_rooms))))
+
+    @staticmethod
+    def spell(entry: str) -> str:
+        return entry.lower()

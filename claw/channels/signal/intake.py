@@ -52,9 +52,9 @@ class Intake:
 
     def __init__(self, settings: SignalSettings, deps: ChannelDeps,
                  api: SignalApi, *, clock: Callable[[], float]) -> None:
-        self.door = Door((str(name).lower() for name
-                          in settings.allowed_users), deps, clock=clock,
-                         table=TABLE, tells=settings.show_hint_to_strangers)
+        self.door = Door(
+            map(settings.spell, map(str, settings.allowed_users)), deps,
+            clock=clock, table=TABLE, tells=settings.show_hint_to_strangers)
         self.texts: OrderedDict[str, str] = OrderedDict()  # by message id
         self._names: OrderedDict[str, str] = OrderedDict()  # by ACI
         self._settings = settings

@@ -104,3 +104,7 @@ class SignalSettings(AccessSettings, frozen=True, kw_only=True):
     debounce_ms: Count | None = None
     proxy_url: str | None = None
     show_hint_to_strangers: bool = True
+
+    @staticmethod
+    def spell(entry: str) -> str:
+        return entry.lower()

@@ -16,7 +16,12 @@ from claw.channels.whatsapp.wire import (
     read_number,
     read_user_id,
 )
-from claw.core.abilities import Delivery, WebhookCall, WebhookRefused
+from claw.core.abilities import (
+    Delivery,
+    TakesReports,
+    WebhookCall,
+    WebhookRefused,
+)
 from claw.core.channel import ChannelDeps, ChannelMessage
 from claw.text.segment import clean
 
@@ -66,7 +71,9 @@ class Receiver:
         if change.unread:
             self._deps.log("unreadable_ignored", count=change.unread)
         for status in change.statuses:
-            self._deliveries.note(status)
+            report = self._deliveries.note(status)
+            if report and isinstance(self._intake.inbox, TakesReports):
+                await self._intake.inbox.report(report)
         found = []
         for raw, message in change.messages:
             if message.group_id:

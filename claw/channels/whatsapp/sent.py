@@ -21,7 +21,7 @@ from claw.channels.whatsapp.wire import (
     read_time,
     read_user_id,
 )
-from claw.core.abilities import Doubt
+from claw.core.abilities import Doubt, Report
 from claw.core.channel import KeepsMarks
 from claw.core.log import Log
 
@@ -32,6 +32,7 @@ WAIT_S = 15.0  # for the status of a part in doubt
 _STEP_S = 0.2
 _SENT, _HEARD = "sent:", "heard:"
 _UNDELIVERED = "undelivered"  # why the last one did not arrive
+_TAKEN = "sent"
 _ARRIVED = ("delivered", "read", "played")
 _KEPT = 200
 _REMEMBERED = 2000
@@ -66,19 +67,22 @@ class Deliveries:
         """The call of this key was answered."""
         _push(self._settled, key, message_id)
 
-    def note(self, status: Status) -> None:
-        """A status of a message of ours."""
+    def note(self, status: Status) -> Report | None:
+        """A status of a message of ours; what it says of it."""
         failed = status.status == _FAILED
         key = status.biz_opaque_callback_data
         if _KEY.fullmatch(key) and key not in self._settled \
                 and status.status:
             self._keep(_SENT, key, _FAILED if failed else status.id)
         if failed:
-            self._note_failure(status)
-        elif status.status in _ARRIVED:
+            return Report(status.id, self._note_failure(status), key)
+        if status.status in _ARRIVED:
             self._marks.set(_UNDELIVERED, None)
+        return Report(status.id, None, key) \
+            if status.status in (_TAKEN, *_ARRIVED) else None
 
-    def _note_failure(self, status: Status) -> None:
+    def _note_failure(self, status: Status) -> str:
+        """Why it did not arrive."""
         fault = read_fault(status.errors[0] if status.errors else None)
         error = fault.text or "no reason"
         to = [name for name in (read_user_id(status.recipient_user_id),
@@ -91,6 +95,8 @@ class Deliveries:
             if (self._find_heard(name) or 0) <= at:  # not since
                 self._heard.pop(name, None)
                 self._keep(_HEARD, name, "0")
+        return f"not delivered: {error} (error {fault.code})" + (
+            f"; {fault.hint}" if fault.hint else "")
 
     async def find(self, doubt: Doubt) -> tuple[str, ...] | None:
         """As FindsSent says."""

@@ -122,6 +122,10 @@ class WhatsappSettings(AccessSettings, frozen=True, kw_only=True):
     show_hint_to_strangers: bool = True
     session_path: str | None = None
 
+    @staticmethod
+    def spell(entry: str) -> str:
+        return spell_person(entry)
+
 
 def spell_person(entry: str | int) -> str:
     """An entry of the allow-list, a recipient: numbers as +4917012345, in

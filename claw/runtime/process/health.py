@@ -18,6 +18,7 @@ from claw.core.errors import StorageError
 from claw.core.times import rfc3339
 from claw.security.files import nofollow
 
+_COUNTS = ("restart_count", "not_there")
 _TIMES = ("updated_at", "last_ok", "last_receive", "last_send", "last_turn")
 
 
@@ -179,7 +180,7 @@ def _read_part(part: object) -> dict[str, Any]:
     """What is of its kind; the rest as if nothing were known."""
     found = Component("unknown").to_json()
     for name, value in part.items() if isinstance(part, dict) else ():
-        fits = isinstance(value, int) if name == "restart_count" else (
+        fits = isinstance(value, int) if name in _COUNTS else (
             isinstance(value, str) and (name not in _TIMES
                                         or _is_time(value)))
         if name in found and fits:

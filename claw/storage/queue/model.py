@@ -14,7 +14,7 @@ uncertain when a send may or may not have happened.
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Protocol, TypeAlias
 
-from claw.core.abilities import Doubt
+from claw.core.abilities import Doubt, Report
 from claw.core.channel import ChannelMessage, Part, SendMessage
 from claw.core.errors import StorageError
 from claw.core.value import Value, made
@@ -26,6 +26,9 @@ OutboxState: TypeAlias = Literal["waiting", "sending", "uncertain", "sent",
                                  "failed"]
 # What a look at the platform has shown of a part.
 Seen: TypeAlias = Literal["verified", "not there"]
+# What came of a report: written down, said before, of nothing of ours; or
+# the part is still being sent.
+Reported: TypeAlias = Literal["kept", "known", "unknown", "under way"]
 Record: TypeAlias = Mapping[str, Any]
 # The id of a draft that is being sent.
 DRAFT_UNKNOWN = ""
@@ -341,6 +344,11 @@ class Queue(Protocol):
                         message_id: str | None) -> None:
         """What a look has shown: its id, or None for a part that is not
         there. One that counted as sent has failed then. Light."""
+
+    async def mark_reported(self, lease: Lease, channel: str,
+                            report: Report) -> Reported:
+        """What a platform says of a part under this id. One that did not
+        arrive has failed. Light."""
 
     async def silent(self, channel: str, since: float, until: float
                      ) -> list[OutboxRow]:

@@ -13,6 +13,7 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from claw.core.abilities import Report
 from claw.core.channel import SendMessage, strip_thread
 from claw.core.errors import LeaseLostError, StorageError, UsageError
 from claw.storage.queue import codec
@@ -23,7 +24,13 @@ from claw.storage.queue.codec import (
     unpack_or_none,
 )
 from claw.storage.queue.leases import check
-from claw.storage.queue.model import Lease, NewSend, OutboxRow, Seen
+from claw.storage.queue.model import (
+    Lease,
+    NewSend,
+    OutboxRow,
+    Reported,
+    Seen,
+)
 
 # A part that was put off by a clock that is ahead of now by more than this
 # is due: the clock was set back, and its `next_at` may be hours away. (A
@@ -33,6 +40,7 @@ CLOCK_SLACK_S = 60.0
 COLUMNS = ("o.seq, o.source, o.number, o.channel, sends.message, o.part,"
            " o.state, o.message_id, o.uncertain, o.attempts, o.next_at,"
            " o.error, o.created_at, o.finished_at, o.seen")
+REPORTED = 3000  # rows back from the newest that a report can be about
 NOT_THERE = "the platform took it, and it is not there"
 TABLES = "outbox AS o JOIN sends ON sends.source = o.source"
 
@@ -203,6 +211,31 @@ def mark_seen(connection: sqlite3.Connection, lease: Lease, row: OutboxRow,
         "UPDATE outbox SET state = 'failed', error = ?"
         " WHERE seq = ? AND finished_at IS NOT NULL AND state = 'sent'",
         (NOT_THERE, row.seq))
+
+
+def mark_reported(connection: sqlite3.Connection, lease: Lease, channel: str,
+                  report: Report) -> Reported:
+    """A failure is the last word: reports come in any order."""
+    check(connection, lease)
+    found = connection.execute(
+        "SELECT seq FROM outbox WHERE seq > (SELECT MAX(seq) FROM outbox) - ?"
+        " AND channel = ? AND message_id = ? ORDER BY seq DESC LIMIT 1",
+        (REPORTED, pack(channel), pack(report.message_id))).fetchone()
+    if found is None:
+        return "under way" if report.key and connection.execute(
+            "SELECT 1 FROM outbox WHERE state = 'sending' AND channel = ?"
+            " AND json_extract(part, '$.data.key') = ?",
+            (pack(channel), report.key)).fetchone() else "unknown"
+    if report.error is None:
+        changed = connection.execute(
+            "UPDATE outbox SET seen = 'verified' WHERE seq = ?"
+            " AND state = 'sent' AND seen IS NULL", found)
+    else:
+        changed = connection.execute(
+            "UPDATE outbox SET state = 'failed', seen = 'not there',"
+            " error = ? WHERE seq = ? AND state = 'sent'"
+            " AND finished_at IS NOT NULL", (pack(report.error), *found))
+    return "kept" if changed.rowcount else "known"
 
 
 def list_silent(connection: sqlite3.Connection, channel: str, since: float,

@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from claw.core.abilities import Doubt
+from claw.core.abilities import Doubt, Report
 from claw.core.value import replace
 from claw.storage.queue import (
     approvals,
@@ -45,6 +45,7 @@ from claw.storage.queue.model import (
     Queue,
     QueueCounts,
     Record,
+    Reported,
     Seen,
 )
 from claw.storage.queue.owner import Owner, this_process
@@ -266,6 +267,11 @@ class SqliteQueue(Queue):
     async def mark_seen(self, lease: Lease, row: OutboxRow,
                         message_id: str | None) -> None:
         await self._light(outbox.mark_seen, lease, row, message_id)
+
+    async def mark_reported(self, lease: Lease, channel: str,
+                            report: Report) -> Reported:
+        return await self._light(outbox.mark_reported, lease, channel,
+                                 report)
 
     async def silent(self, channel: str, since: float, until: float
                      ) -> list[OutboxRow]:

@@ -13,8 +13,8 @@ from claw.wiring.people import (
     PEOPLE,
     as_list,
     list_entries,
-    list_ids,
     open_people,
+    spell_ids,
 )
 from claw.wiring.sections import validate
 from claw.wiring.workspace.place_names import people_path
@@ -48,10 +48,10 @@ def relist(places: Places, log: Log, channel: str, old: str, new: str
                      *((PEOPLE, name, channel)
                        for name in tree.names(PEOPLE))):
             value = tree.get(path)
-            if value is None or old not in list_ids(value):
+            if value is None or old not in spell_ids(channel, value):
                 continue
             ids = [new if listed == old else one for listed, one in zip(
-                list_ids(value), as_list(value), strict=True)]
+                spell_ids(channel, value), as_list(value), strict=True)]
             set_value(places, path, list(dict.fromkeys(ids))
                       if isinstance(value, list) else new, validate)
     except (ClawError, OSError) as error:

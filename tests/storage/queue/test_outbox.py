@@ -2,6 +2,7 @@
 
 import pytest
 
+from claw.core.abilities import Report
 from claw.core.channel import Part, SendMessage
 from claw.core.errors import LeaseLostError, UsageError
 from claw.core.value import replace
@@ -303,3 +304,58 @@ async def test_a_draft_that_was_never_found_hides_later_parts_for_a_moment(
 
     seen.append((await queue.read_doubt(last)).unsure)
     assert seen == [(("42", ""),), (("42", ""),), (("42", "9"),)]
+
+
+@pytest.mark.parametrize(("reports", "became", "state", "seen"), [
+    ([None], ["kept"], "sent", "verified"),
+    ([None, None], ["kept", "known"], "sent", "verified"),
+    (["lost"], ["kept"], "failed", "not there"),
+    ([None, "lost"], ["kept", "kept"], "failed", "not there"),
+    (["lost", None], ["kept", "known"], "failed", "not there"),
+])
+async def test_a_report_says_what_became_of_a_part(kit, reports, became,
+                                                   state, seen):
+    queue = kit.open()
+    lease = await queue.lease("listen", 30)
+    row, = await queue.post([kit.send("1", "a")])
+    await queue.mark_sending(lease, row)
+    await queue.mark_sent(lease, row, "m1")
+
+    assert [await queue.mark_reported(lease, row.channel, Report("m1", error))
+            for error in reports] == became
+
+    row, = await queue.outbox_rows()
+    assert (row.state, row.seen) == (state, seen)
+    assert row.error == ("lost" if state == "failed" else None)
+
+
+async def test_a_report_of_before_says_nothing_of_a_part_that_is_sent_again(
+        kit):
+    queue = kit.open()
+    lease = await queue.lease("listen", 30)
+    row, = await queue.post([kit.send("1", "a")])
+    await queue.mark_sending(lease, row)
+    await queue.mark_sent(lease, row, "m1")
+    lost = Report("m1", "lost")
+    await queue.mark_reported(lease, row.channel, lost)
+    await queue.retry()
+
+    assert await queue.mark_reported(lease, row.channel, lost) == "known"
+    row, = await queue.outbox_rows()
+    assert (row.state, row.seen, row.error) == ("waiting", None, None)
+
+
+async def test_a_report_that_overtakes_the_answer_is_waited_for(kit):
+    queue = kit.open()
+    lease = await queue.lease("listen", 30)
+    made = kit.send("1", "a")
+    row, = await queue.post([replace(made, parts=(
+        replace(made.parts[0], data={"key": "0f"}),))])
+    await queue.mark_sending(lease, row)
+
+    assert await queue.mark_reported(
+        lease, row.channel, Report("m1", key="0f")) == "under way"
+    assert await queue.mark_reported(
+        lease, row.channel, Report("m1", key="0e")) == "unknown"
+    assert await queue.mark_reported(
+        lease, "irc", Report("m1", key="0f")) == "unknown"

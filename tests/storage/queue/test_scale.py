@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from claw.core.abilities import Report
 from claw.storage.queue import inbox, leases, maintenance, outbox, schema
 from claw.storage.queue.owner import this_process, uptime
 from claw.storage.sqlite import connect, make_tables, write
@@ -45,6 +46,8 @@ def turns(connection, kit, lease):
     yield "sent", lambda: outbox.mark_sent(connection, lease, row, "1", 1)
     yield "silent", lambda: outbox.list_silent(
         connection, "telegram", 0.5, 3)
+    yield "reported", lambda: outbox.mark_reported(
+        connection, lease, "telegram", Report("1", key="k"))
     yield "failed", lambda: outbox.mark_failed(connection, lease, row, "x", 1)
     yield "retry", lambda: outbox.retry(connection, [])
     yield "trace", lambda: maintenance.trace(connection, "abcdefabcdef")
@@ -77,7 +80,7 @@ def test_no_verb_walks_through_a_table(connection, kit):
         assert statements, name
         found[name] = scans(connection, statements)
 
-    assert len(found) == 17
+    assert len(found) == 18
     assert {name: steps for name, steps in found.items() if steps} == {}
 
 
