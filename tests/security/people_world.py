@@ -76,7 +76,8 @@ class Platform(Channel):
                 await inbox.put(ChannelMessage(
                     message.id, message.sender, message.reply_target,
                     message.content, self.label, 1, labels=labels,
-                    private=message.private))
+                    private=message.private,
+                    sender_name="Mina"))  # what everybody calls himself
             else:
                 self.world.refused.append(message.content)
 
@@ -304,8 +305,23 @@ allowed_tools = ["memory_recall", "memory_store", "memory_forget"]
 
     # -- chance
 
+    async def edit_tables(self):
+        """The owner takes some out, or puts them back, while it runs."""
+        tables = [who for who in TABLES if self.random.random() < 0.7]
+        if tables == self.tables:
+            return
+        before = self._count_reloads()
+        self.tables = tables
+        self.write()
+        await self.until(lambda: self._count_reloads() > before)
+
+    def _count_reloads(self):
+        return sum(event == "config.reloaded" for event, _ in self.events)
+
     async def step(self):
         """Somebody does something."""
+        if self.random.random() < 0.1:
+            await self.edit_tables()
         who = self.random.choice(list(self.accounts))
         account = self.random.choice(self.accounts[who])
         groups = [group for group, members in GROUPS.items()

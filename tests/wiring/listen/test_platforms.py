@@ -70,7 +70,7 @@ class Home:
                     await asyncio.wait_for(work, 20)
 
     async def until(self, predicate):
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):  # it is tried every 15
             while True:
                 if found := predicate():
                     return found
@@ -131,7 +131,7 @@ allowed_users = ["{PERSON}"]
 
 
 def run(test):
-    asyncio.run(asyncio.wait_for(test, 90))
+    asyncio.run(asyncio.wait_for(test, 150))
 
 
 def test_a_message_that_whatsapp_took_and_did_not_deliver_has_failed(
