@@ -21,7 +21,12 @@ from typing import Any, NamedTuple
 
 from claw.testing.fake_openai import FakeOpenAI, last_user_text
 from claw.testing.prove.child import Child, environment
-from claw.testing.prove.stages import PreparesHome, Stage, open_stage
+from claw.testing.prove.stages import (
+    PostedStage,
+    PreparesHome,
+    Stage,
+    open_stage,
+)
 
 _CHAT = 1001
 _CONFIG = """\
@@ -30,6 +35,7 @@ default_model = "m"
 [memory]
 backend = "none"
 {tables}"""
+_GATEWAY = re.compile(r"^\[gateway\]\n(?:.+\n)+", re.M)
 _MARK = re.compile(r"\bm\d+x")
 
 
@@ -148,9 +154,15 @@ class Listening:
         home = Path(self._folder.name)
         self._model.__enter__()
         tables = []
+        posted = [stage for stage in self.stages.values()
+                  if isinstance(stage, PostedStage)]
+        for stage in posted:  # one gateway for all
+            stage.port = posted[0].port
         for name, stage in self.stages.items():
             stage.open()
-            tables.append(self._relay(name, stage.settings()))
+            settings = self._relay(name, stage.settings())
+            tables.append(_GATEWAY.sub("", settings)
+                          if stage in posted[1:] else settings)
             if isinstance(stage, PreparesHome):
                 stage.prepare(home)
         config = home / "config.toml"

@@ -1,7 +1,7 @@
 # bash completion of claw; generated, do not edit
 _claw_command() {
     case "$1" in
-        "acp"|"agent"|"ask"|"backup"|"backup create"|"backup verify"|"backup restore"|"channel"|"channel list"|"channel doctor"|"channel setup"|"completion"|"config"|"config show"|"config get"|"config set"|"config unset"|"config check"|"config path"|"config edit"|"config schema"|"cost"|"cron"|"cron list"|"cron add"|"cron show"|"cron update"|"cron remove"|"cron pause"|"cron resume"|"cron next"|"cron run"|"cron runs"|"do"|"doctor"|"estop"|"gateway"|"gateway serve"|"gateway token"|"gateway pair"|"gateway link"|"help"|"hook"|"hook list"|"hook test"|"listen"|"log"|"log list"|"log search"|"log show"|"log export"|"log rm"|"map"|"mcp"|"mcp list"|"mcp add"|"mcp test"|"mcp accept"|"mcp serve"|"memory"|"memory store"|"memory recall"|"memory get"|"memory list"|"memory forget"|"memory count"|"memory stats"|"memory exam"|"memory conflicts"|"memory snapshot"|"memory hydrate"|"memory export"|"memory import"|"memory history"|"memory undo"|"memory index"|"memory pin"|"memory reindex"|"memory check"|"memory hygiene"|"memory model"|"model"|"model list"|"model alias"|"permission"|"permission allow"|"permission list"|"permission revoke"|"permission show"|"prove"|"provider"|"provider list"|"provider test"|"provider models"|"queue"|"queue list"|"queue retry"|"queue purge"|"security"|"security audit"|"security review"|"send"|"service"|"service install"|"service uninstall"|"service start"|"service stop"|"service status"|"service logs"|"session"|"session list"|"session show"|"session clear"|"session export"|"skill"|"skill list"|"skill show"|"skill install"|"skill audit"|"skill test"|"skill accept"|"skill remove"|"status"|"tap"|"template"|"template list"|"template show"|"template edit"|"template rm"|"template save"|"tool"|"tool list"|"tool run"|"version"|"why")  ;;
+        "acp"|"agent"|"ask"|"backup"|"backup create"|"backup verify"|"backup restore"|"channel"|"channel list"|"channel doctor"|"channel setup"|"completion"|"config"|"config show"|"config get"|"config set"|"config unset"|"config check"|"config path"|"config edit"|"config schema"|"cost"|"cron"|"cron list"|"cron add"|"cron show"|"cron update"|"cron remove"|"cron pause"|"cron resume"|"cron next"|"cron run"|"cron runs"|"do"|"doctor"|"estop"|"gateway"|"gateway serve"|"gateway token"|"gateway pair"|"gateway link"|"help"|"hook"|"hook list"|"hook test"|"listen"|"log"|"log list"|"log search"|"log show"|"log export"|"log rm"|"map"|"mcp"|"mcp list"|"mcp add"|"mcp test"|"mcp accept"|"mcp serve"|"memory"|"memory store"|"memory recall"|"memory get"|"memory list"|"memory forget"|"memory count"|"memory stats"|"memory exam"|"memory conflicts"|"memory snapshot"|"memory hydrate"|"memory export"|"memory import"|"memory history"|"memory undo"|"memory index"|"memory pin"|"memory reindex"|"memory check"|"memory hygiene"|"memory model"|"migrate"|"model"|"model list"|"model alias"|"onboard"|"permission"|"permission allow"|"permission list"|"permission revoke"|"permission show"|"prove"|"provider"|"provider list"|"provider test"|"provider models"|"queue"|"queue list"|"queue retry"|"queue purge"|"security"|"security audit"|"security review"|"send"|"service"|"service install"|"service uninstall"|"service start"|"service stop"|"service status"|"service logs"|"session"|"session list"|"session show"|"session clear"|"session export"|"skill"|"skill list"|"skill show"|"skill install"|"skill audit"|"skill test"|"skill accept"|"skill remove"|"status"|"tap"|"template"|"template list"|"template show"|"template edit"|"template rm"|"template save"|"tool"|"tool list"|"tool run"|"version"|"why")  ;;
         *) return 1 ;;
     esac
 }
@@ -10,9 +10,9 @@ _claw_option() {
         "cron add|--session"|"cron update|--session") action="words own main isolated" ;;
         "memory index|--name") action="value document" ;;
         "memory model|--from") action="file" ;;
-        *"|--file"|*"|--passphrase-file"|*"|--schema"|*"|--schema-multi"|*"|-f") action="file" ;;
+        *"|--file"|*"|--passphrase-file"|*"|--schema"|*"|--schema-multi"|*"|--set-file"|*"|-f") action="file" ;;
         *"|--config-dir"|*"|--folder"|*"|--readable"|*"|--workspace"|*"|-w") action="folder" ;;
-        *"|--allow-commands"|*"|--as-of"|*"|--at"|*"|--calls"|*"|--command"|*"|--dead-man"|*"|--env"|*"|--every"|*"|--for"|*"|--header"|*"|--in"|*"|--jobs"|*"|--kills"|*"|--limit"|*"|--lines"|*"|--max-actions"|*"|--max-cost"|*"|--max-tokens"|*"|--min-score"|*"|--monthly-limit"|*"|--name"|*"|--offset"|*"|--older-than"|*"|--only"|*"|--option"|*"|--pause"|*"|--precheck"|*"|--prompt"|*"|--purge"|*"|--reason"|*"|--rows"|*"|--seed"|*"|--sees"|*"|--sender"|*"|--since"|*"|--source"|*"|--stdin-limit"|*"|--system"|*"|--temperature"|*"|--thread"|*"|--timeout"|*"|--tries"|*"|--until"|*"|--url"|*"|--who"|*"|-j"|*"|-n"|*"|-o"|*"|-s"|*"|-t") action="text" ;;
+        *"|--allow-commands"|*"|--as-of"|*"|--at"|*"|--calls"|*"|--command"|*"|--daily-limit"|*"|--dead-man"|*"|--env"|*"|--every"|*"|--for"|*"|--header"|*"|--import-from"|*"|--in"|*"|--jobs"|*"|--keep-days"|*"|--kills"|*"|--limit"|*"|--lines"|*"|--max-actions"|*"|--max-cost"|*"|--max-tokens"|*"|--min-score"|*"|--monthly-limit"|*"|--name"|*"|--offset"|*"|--older-than"|*"|--only"|*"|--option"|*"|--pair"|*"|--pause"|*"|--precheck"|*"|--prompt"|*"|--purge"|*"|--reason"|*"|--rows"|*"|--seed"|*"|--sees"|*"|--sender"|*"|--set"|*"|--since"|*"|--source"|*"|--stdin-limit"|*"|--system"|*"|--temperature"|*"|--thread"|*"|--timeout"|*"|--tries"|*"|--until"|*"|--url"|*"|--who"|*"|-j"|*"|-n"|*"|-o"|*"|-s"|*"|-t") action="text" ;;
         *"|--category") action="value category" ;;
         *"|--channel") action="value channel" ;;
         *"|--docs"|*"|--remove") action="value document" ;;
@@ -31,7 +31,9 @@ _claw_option() {
         *"|--by") action="words day origin model" ;;
         *"|--level") action="words readonly supervised" ;;
         *"|--missed") action="words skip once all" ;;
+        *"|--autonomy") action="words supervised readonly full" ;;
         *"|--log-format") action="words text json" ;;
+        *"|--memory") action="words words local" ;;
         *) return 1 ;;
     esac
 }
@@ -96,6 +98,8 @@ _claw_argument() {
         "memory index|0") action="folder" ;;
         "memory pin|"*) action="value memory-key" ;;
         "memory model|0") action="words install status" ;;
+        "migrate|0") action="words zeroclaw openclaw nanobot hermes" ;;
+        "migrate|1") action="file" ;;
         "model alias|0") action="value alias" ;;
         "model alias|1") action="value model" ;;
         "provider test|"*) action="value provider" ;;
@@ -121,7 +125,7 @@ _claw_argument() {
 _claw_words() {
     case "$1|$2" in
         "|options") echo "--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -V --version -h --help" ;;
-        "|names") echo "acp agent ask backup channel completion config cost cron do doctor estop gateway help hook listen log map mcp memory model permission prove provider queue security send service session skill status tap template tool version why" ;;
+        "|names") echo "acp agent ask backup channel completion config cost cron do doctor estop gateway help hook listen log map mcp memory migrate model onboard permission prove provider queue security send service session skill status tap template tool version why" ;;
         "acp|options") echo "-p --provider -m --model --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
         "agent|options") echo "-m --model -p --provider -t --temperature -s --system --session --tools --yes --no-memory --resume --no-log --raw --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
         "ask|options") echo "-m --model -p --provider -t --temperature -s --system -f --file --docs -c --continue --cid --session --tools --yes --no-memory --schema --schema-multi -x --extract --max-tokens --max-cost --timeout --no-log --dry-run --stdin-limit -T --template -P --parameter -o --option --save --force --raw --no-stream -u --usage --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
@@ -212,10 +216,12 @@ _claw_words() {
         "memory check|options") echo "--repair --redact --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
         "memory hygiene|options") echo "--dry-run --force --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
         "memory model|options") echo "--force --from --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "migrate|options") echo "--dry-run --only --loosen --yes --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
         "model|options") echo "--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
         "model|names") echo "list alias" ;;
         "model list|options") echo "-p --provider --all --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
         "model alias|options") echo "-p --provider --remove --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "onboard|options") echo "-p --provider -m --model --api-key-stdin --keep-key --no-keep-key --daily-limit --memory --keep-days --channel --set --set-file --pair --autonomy --completion --no-completion --service --no-service --import-from --no-test --yes --restart --dry-run --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
         "permission|options") echo "--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
         "permission|names") echo "allow list revoke show" ;;
         "permission allow|options") echo "--for --channel --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;

@@ -130,6 +130,17 @@ LATE = {
         "nio.responses",
         "nio.store",
     },
+    "claw.channels.line.channel": {
+        "claw.channels.line.api",
+        "claw.channels.line.diagnose",
+        "claw.channels.line.intake",
+        "claw.channels.line.outgoing",
+        "claw.channels.line.receive",
+        "claw.channels.line.replies",
+        "claw.channels.line.signed",
+        "claw.channels.line.wire",
+        "claw.channels.talks",
+    },
     "claw.channels.mattermost.channel": {
         "claw.channels.mattermost.api",
         "claw.channels.mattermost.diagnose",
@@ -198,6 +209,7 @@ LATE = {
         "claw.net.listening",
     },
     "claw.channels.whatsapp.channel": {
+        "claw.channels.talks",
         "claw.channels.whatsapp.api",
         "claw.channels.whatsapp.diagnose",
         "claw.channels.whatsapp.intake",
@@ -206,7 +218,6 @@ LATE = {
         "claw.channels.whatsapp.sent",
         "claw.channels.whatsapp.signed",
         "claw.channels.whatsapp.signs",
-        "claw.channels.whatsapp.talks",
     },
     "claw.cli.attachments.read": {
         "claw.cli.attachments.documents",
@@ -294,6 +305,11 @@ LATE = {
         "claw.wiring.people",
     },
     "claw.cli.commands.mcp.serve": {"claw.wiring.tools.mcp_serve"},
+    "claw.cli.commands.onboard.asking": {
+        "prompt_toolkit.key_binding",
+        "prompt_toolkit.output",
+        "questionary",
+    },
     "claw.cli.commands.queue.change": {"claw.storage.queue.sqlite"},
     "claw.cli.commands.tap": {
         "claw.runtime.tap.pipe",

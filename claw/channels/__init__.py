@@ -23,6 +23,7 @@ REGISTRY = Channels("channel", "claw.channels", {
     "signal": "claw.channels.signal.channel:SignalChannel",
     "dingtalk": "claw.channels.dingtalk.channel:DingtalkChannel",
     "qq": "claw.channels.qq.channel:QqChannel",
+    "line": "claw.channels.line.channel:LineChannel",
     "cli": "claw.channels.cli.channel:CliChannel",
 })
 

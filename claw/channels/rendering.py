@@ -9,17 +9,20 @@ around each kind. Where only some links may be live the others are code: a
 platform makes links of bare addresses by itself.
 """
 
+import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 
 from claw.channels.markup import parse_markdown
 from claw.channels.spans import Span, order
 from claw.channels.splitting import split_text
 from claw.text.addresses import find_addresses
+from claw.text.segment import clean
 
 Render = Callable[[str, Sequence[Span]], str]
 MOST_SPANS = 100
 _SOLID = ("code", "pre")
 _SHRINK = 0.8
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ufffc]")
 
 
 def split_rendered(markdown: str, *, limit: int, render: Render,
@@ -79,6 +82,30 @@ def disarm_spans(text: str, spans: Iterable[Span],
 
 def _overlap(one: Span, other: Span) -> bool:
     return one.start < other.end and other.start < one.end
+
+
+def render_plain(markdown: str) -> str:
+    """What a person reads of Markdown where there are no formats: without
+    marks and controls; a link keeps its address."""
+    text, spans = parse_markdown(clean(markdown))
+    return _CONTROLS.sub("", render_spans(text, spans, mark_link, str))
+
+
+def mark_link(span: Span, plain: str) -> tuple[str, str]:
+    """Nothing but its address behind a link with words of its own."""
+    return "", (f" ({span.extra})" if span.kind == "text_link"
+                and span.extra != plain else "")
+
+
+def disarm(text: str, links: Collection[str]) -> str:
+    """A plain text with nothing that would be made a link of and fetched,
+    but for `links`."""
+    for start, end in reversed(find_addresses(text)):
+        address = text[start:end]
+        if address not in links:
+            text = (text[:start] + re.sub(r"(?<=\w)\.(?=\w)", "[.]", address)
+                    .replace("://", "[:]//") + text[end:])
+    return text
 
 
 def render_spans(text: str, spans: Sequence[Span],

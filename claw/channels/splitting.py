@@ -18,6 +18,11 @@ _BLANK = re.compile(r"\s")
 _UNSEEN = frozenset("\u034f\u115f\u1160\u2800\u3164\uffa0\ufffc")
 
 
+def utf16_len(text: str) -> int:
+    """The length of a text in UTF-16 units."""
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
 def split_text(text: str, spans: Iterable[Span] = (), *, limit: int,
                length: Callable[[str], int] = len,
                max_spans: int = 100) -> list[tuple[str, list[Span]]]:

@@ -229,6 +229,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
                  _AT + "cron.run:run"),
     "cron runs": ("List the runs of a job or of all: status, time, cost, "
                   "what they said.", _AT + "cron.look:runs"),
+    "migrate": ("Bring settings, memories, skills and jobs of another agent "
+                "to claw.", _AT + "migrate.command:migrate"),
     "gateway serve": ("Serve HTTP for other programs, without the "
                       "channels.", _AT + "gateway.serve:serve"),
     "gateway token": ("Make keys of the gateway, list them, change them, "
@@ -293,6 +295,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
               _AT + "prove:run"),
     "estop": ("Stop everything at once, and keep claw shut until you lift "
               "it.", _AT + "estop:estop"),
+    "onboard": ("Set claw up, question by question.",
+                _AT + "onboard.command:onboard"),
     "doctor": ("Check everything once and say what to fix.",
                _AT + "doctor:doctor"),
     "help": ("Print the help page of a command.", _AT + "help:help_"),

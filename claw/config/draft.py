@@ -5,6 +5,7 @@ a draft is saved its text is read back and must say what was meant.
 """
 
 import copy
+from collections.abc import Iterable
 from contextlib import suppress
 from itertools import pairwise
 from typing import Any
@@ -50,10 +51,19 @@ class Draft:
 
     def set(self, path: Path, value: Any) -> None:
         """Put a value there, making the tables around it."""
-        put(self._meant, path, value)
-        spelled = self.tree.spelling(path)
-        self._edit(lambda document: _set(document, spelled,
-                                         _build_item(value)))
+        self.set_all([(path, value)])
+
+    def set_all(self, values: Iterable[tuple[Path, Any]]) -> None:
+        """Put each value there, the text read but once."""
+        items = []
+        for path, value in values:
+            put(self._meant, path, value)
+            items.append((self.tree.spelling(path), _build_item(value)))
+
+        def put_all(document: Any) -> None:
+            for spelled, item in items:
+                _set(document, spelled, item)
+        self._edit(put_all)
 
     def unset(self, path: Path) -> None:
         """Remove what stands there, and the tables that it leaves with
@@ -78,9 +88,13 @@ class Draft:
         """Write it, if anything changed."""
         if not self._changed:
             return
+        replace(self.places, self.encode(), self._before)
+
+    def encode(self) -> bytes:
+        """The text as it would be written."""
         text = self._text.replace("\n", "\r\n") if self._crlf else self._text
         mark = _BOM if self._old.startswith(_BOM) else b""
-        replace(self.places, mark + text.encode(), self._before)
+        return mark + text.encode()
 
     def _edit(self, change: Any) -> None:
         try:

@@ -92,10 +92,11 @@ def replace_text(places: Places, data: bytes, expected: bytes | None
         for path, value in find_open_secrets(draft.tree.raw):
             stored = _seal_value(draft, path, value)
             if stored != value:
-                draft.set(path, stored)
-                sealed.append(path)
+                sealed.append((path, stored))
+        if sealed:
+            draft.set_all(sealed)
         draft.save()
-    return sealed
+    return [path for path, _ in sealed]
 
 
 def _resolve_name(path: Path) -> Path:

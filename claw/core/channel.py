@@ -215,6 +215,7 @@ class Capabilities(Value):
     several_connections: be listened to by more than one process (PollsOnce
     can't).
     identity_change: let people change the name that an allow-list holds.
+    buttons: answer questions by a press (ClearsButtons says so too).
     private_chat_is_person: give a private chat its person's id as address.
     """
 
@@ -224,6 +225,7 @@ class Capabilities(Value):
     proactive: bool = True
     several_connections: bool = True
     identity_change: bool = False
+    buttons: bool = False
     private_chat_is_person: bool = False
 
 

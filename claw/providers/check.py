@@ -93,6 +93,15 @@ async def check_provider(provider: Provider, model: str, *,
     return checks
 
 
+async def check_answer(provider: Provider, model: str, *,
+                       has_key: bool = True,
+                       clock: Callable[[], float] = time.monotonic
+                       ) -> list[Check]:
+    """The first of these probes, one request: reach, key, model, answer."""
+    return await _Probes(provider, model, clock, None, "",
+                         None).answer(has_key)
+
+
 class _Probes:
     def __init__(self, provider: Provider, model: str,
                  clock: Callable[[], float], model_info: KeepsModelInfo | None,

@@ -11,7 +11,7 @@ from claw.config.reference_keys import REFERENCE
 ROOT = Path(__file__).resolve().parents[2] / "claw"
 
 # Words of the language as well as names of platforms.
-GENERIC = {"cli", "webhook", "email", "signal", "slack"}
+GENERIC = {"cli", "webhook", "email", "signal", "slack", "line"}
 
 # Where a platform may be named, and why.
 ALLOWED = {

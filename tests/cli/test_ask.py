@@ -944,7 +944,7 @@ def test_the_one_without_a_model_says_that_it_sees_nothing(claw, tmp_path):
 
     assert done.code == 3
     assert "no model is configured" in done.err
-    assert "claw provider list" in done.err
+    assert "claw onboard" in done.err
     assert "capability" not in done.err
 
 

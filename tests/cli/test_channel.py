@@ -236,6 +236,15 @@ def test_setup_as_json(claw):
     assert found["first"].startswith("claw config set channels_config.webhoo")
 
 
+@pytest.mark.parametrize(("name", "pressed"), [
+    ("telegram", True), ("whatsapp", True), ("line", True), ("irc", False)])
+def test_setup_says_whether_a_press_answers(claw, name, pressed):
+    """Also where buttons can't be taken away once they stand."""
+    found = claw("channel", "setup", name, "--json").json
+
+    assert found["abilities"]["buttons"] == pressed
+
+
 def test_setup_without_a_name_lists_the_channels(claw, platform):
     lines = claw("channel", "setup").out.splitlines()
 

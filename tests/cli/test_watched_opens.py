@@ -142,7 +142,8 @@ CALLS = {
     "session export": [["work"]], "session clear": [["last-year"]],
     "security audit": [[]], "security review": [[], ["--yes"]],
     "doctor": [[], ["--fix"]], "completion": [["bash"]],
-    "do": [["list the files"]], "help": [["ask"]], "version": [[]],
+    "onboard": [["--yes"]], "do": [["list the files"]],
+    "help": [["ask"]], "version": [[]],
 }
 # Works in folders of its own; runs until it is stopped (below).
 NOT_HERE = {"prove", "tap", "acp", "gateway serve", "gateway link",

@@ -9,7 +9,8 @@ from claw.testing.contracts.channel import ChannelContract, Stage
 from claw.testing.contracts.stage import FAULTS, hasten, until
 from claw.testing.fake_whatsapp import FakeWhatsapp
 from claw.testing.fake_whatsapp.platform import NUMBER
-from tests.channels.whatsapp.conftest import Served, call
+from tests.channels.whatsapp.conftest import call
+from tests.gateway.hosted import Served
 
 FAILURES = {**FAULTS, "forbidden": ("status", {"status": 403})}
 

@@ -8,8 +8,13 @@ from claw.core.errors import RequestRefusedError, UnavailableError
 from claw.core.provider import ChatResponse, ToolCall
 from claw.core.tool import Tool, ToolResult
 from claw.core.value import replace
+from claw.cron.declared import read_declared
 from claw.storage.jobs.model import Delivery
-from claw.storage.jobs.settings import SchedulerSettings
+from claw.storage.jobs.settings import (
+    DeclaredJob,
+    DeclaredSchedule,
+    SchedulerSettings,
+)
 
 
 class Probe(Tool):
@@ -478,12 +483,17 @@ def test_a_run_that_another_took_over_is_ended(shift, go, monkeypatch):
     assert one.statuses(id) == ["interrupted"]
 
 
+async def until(seen):
+    while not seen():  # noqa: ASYNC110 - files and threads set no event
+        await asyncio.sleep(0.01)
+
+
 def replace_jobs(one):
     return type(one.jobs)(one.path, now=lambda: one.now)
 
 
 def test_a_clock_that_goes_on_by_hours_ends_no_run(shift, go):
-    one, tool, id = hang(shift)
+    one, tool, _ = hang(shift)
 
     async def act():
         runner = await start(one, tool)
@@ -518,8 +528,7 @@ def test_the_runner_wakes_for_what_others_write(shift, go):
         await asyncio.sleep(0.05)
         id = await asyncio.to_thread(one.add)
         one.now += 60
-        while not one.outbox.posted:
-            await asyncio.sleep(0.02)
+        await until(lambda: one.outbox.posted)
         await runner.drain(1)
         await work
         return id
@@ -535,21 +544,16 @@ def test_a_store_that_can_not_be_read_is_told_and_tried_again(shift, go):
     async def act():
         runner = one.begin()
         work = asyncio.ensure_future(runner.run())
-        while not one.notes.get("scheduler"):
-            await asyncio.sleep(0.01)
+        await until(lambda: one.notes.get("scheduler"))
         one.path.unlink()
         runner.wake()
-        while one.notes["scheduler"]:
-            await asyncio.sleep(0.01)
+        await until(lambda: not one.notes["scheduler"])
         await runner.drain(1)
         await work
     go(act())
 
 
 def test_jobs_of_the_settings_are_made_changed_and_removed(shift, go):
-    from claw.cron.declared import read_declared
-    from claw.storage.jobs.settings import DeclaredJob, DeclaredSchedule
-
     def declare(*rows):
         declared, wrong = read_declared(rows)
         return replace(one.parts, declared=declared, wrong=wrong)

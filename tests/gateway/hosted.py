@@ -2,6 +2,7 @@
 
 from claw.core.abilities import HearsReceives
 from claw.core.log import silent
+from claw.core.value import replace
 from claw.gateway.gateway import Gateway
 
 
@@ -32,3 +33,18 @@ class Hosted:
 
     def stopped_serving(self):
         self.port = None
+
+
+class Placed:
+    """A channel's webhook with an address of its own."""
+
+    def __init__(self, channel):
+        self.verify, self.parse = channel.verify, channel.parse
+        self.webhook = replace(channel.webhook, address=("127.0.0.1", 0))
+
+
+class Served(Hosted):
+    """An inbox that serves a channel which lives at the gateway."""
+
+    async def serve_webhook(self, channel):
+        await super().serve_webhook(Placed(channel))

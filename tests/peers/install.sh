@@ -33,6 +33,7 @@
 #                   them (needs pip)
 #   pywa/           pywa, a venv of its own (needs venv)
 #   dingtalk/       dingtalk-stream, a venv of its own (needs venv)
+#   line/           line-bot-sdk, a venv of its own (needs venv)
 # What cannot be installed is left out; its tests are skipped with a reason,
 # or fail where CLAW_PEERS_REQUIRED=1 is set.
 set -u
@@ -162,6 +163,7 @@ make_venv lark "lark-oapi==1.7.5"
 make_venv pywa "pywa==4.5.0"
 make_venv dingtalk "dingtalk-stream==0.24.3"
 make_venv qq "qq-botpy==1.2.1"
+make_venv line "line-bot-sdk==3.27.0"
 
 # By far the largest, so it comes last: what is above stays if it fails.
 make_venv litellm "litellm[proxy]==1.106.2"

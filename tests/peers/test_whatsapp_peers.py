@@ -6,9 +6,7 @@ Meta itself can't be had on a machine of one's own.
 
 import asyncio
 import base64
-import json
 import os
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -19,6 +17,7 @@ from claw.testing.fake_whatsapp import FakeWhatsapp, sign
 from claw.testing.fake_whatsapp.platform import NUMBER, USER_ID
 from tests.channels.whatsapp.conftest import VECTORS, deliver, wrap
 from tests.channels.whatsapp.test_receive import said
+from tests.peers.talking import Program
 
 pytestmark = pytest.mark.peers
 
@@ -28,33 +27,20 @@ PEERS = Path(os.environ.get("CLAW_PEERS_DIR",
 PYWA = PEERS / "pywa" / "bin" / "python"
 
 
-class Business:
+class Business(Program):
     """The program with pywa."""
 
     def __init__(self, platform):
         self._platform = platform
-        self._process = subprocess.Popen(
-            [PYWA, HERE / "whatsapp_business.py", platform.url,
-             platform.number_id, platform.token, platform.app_secret,
-             platform.verify_token], stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE, text=True)
-
-    def ask(self, **asked):
-        self._process.stdin.write(json.dumps(asked) + "\n")
-        self._process.stdin.flush()
-        answer = json.loads(self._process.stdout.readline())
-        assert "error" not in answer, answer["error"]
-        return answer["ok"]
+        super().__init__(
+            PYWA, HERE / "whatsapp_business.py", platform.url,
+            platform.number_id, platform.token, platform.app_secret,
+            platform.verify_token)
 
     def take(self, body, secret=None):
         signature = sign(secret or self._platform.app_secret, body)
         return self.ask(do="take", body=base64.b64encode(body).decode(),
                         signature=signature["X-Hub-Signature-256"])
-
-    def close(self):
-        self._process.stdin.close()
-        self._process.stdout.close()
-        self._process.wait(10)
 
 
 @pytest.fixture

@@ -143,7 +143,7 @@ class Images:
             if self.eyes is None and provider.name == "offline":
                 raise ConfigError(
                     "no model is configured, and only a model sees images",
-                    hint="to add one see: claw provider list")
+                    hint="to add one: claw onboard")
             if self.eyes is None:
                 raise ConfigError(
                     f"provider_capability_error provider={provider.name} "

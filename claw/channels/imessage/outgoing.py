@@ -10,7 +10,6 @@ Source: claude-plugins-official#1113, imsg#90 and #249, read 2026-11.
 """
 
 import asyncio
-import re
 import time
 import unicodedata
 import uuid
@@ -36,14 +35,12 @@ from claw.channels.imessage.rows import (
     read_content,
     to_apple,
 )
-from claw.channels.markup import parse_markdown
 from claw.channels.outfiles import (
     OutFiles,
     OutsideError,
     mark_received,
 )
-from claw.channels.rendering import render_spans
-from claw.channels.spans import Span
+from claw.channels.rendering import disarm, render_plain
 from claw.channels.splitting import split_text
 from claw.core.abilities import Doubt
 from claw.core.channel import ChannelDeps, Part, SendMessage
@@ -55,8 +52,6 @@ from claw.core.errors import (
 from claw.core.files import safe_name, save_bytes
 from claw.core.folders import make_private
 from claw.core.value import replace
-from claw.text.addresses import find_addresses
-from claw.text.segment import clean
 
 TEXT_CHARS = 4000
 NOTE_CHARS = 40
@@ -66,7 +61,6 @@ _LOOK_S = 0.1
 _SKEW_S = 2.0
 _FOLDER = "claw"  # below Attachments
 _STAGED_S = 3600.0  # then Messages has long made its own copy
-_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ufffc]")
 
 
 class Sender:
@@ -91,7 +85,7 @@ class Sender:
                        if message.files else (message.content, []))
         files += self._files.attached(message.attachments)
         lines = [file.text for file in files if not file.path]
-        shown = _render("\n".join([text, *lines]))
+        shown = render_plain("\n".join([text, *lines]))
         if message.links is not None:
             shown = disarm(shown, message.links)
         at = self._now()
@@ -217,28 +211,6 @@ def explain_error(number: int) -> UnavailableError:
         f"Messages could not deliver it (error {number}): {why}",
         hint="claw queue retry sends it again; for people without iMessage "
              f"set channels_config.{NAME}.sms")
-
-
-def disarm(text: str, links: tuple[str, ...]) -> str:
-    """The text with nothing that Messages would make a link of and fetch,
-    but for `links`."""
-    for start, end in reversed(find_addresses(text)):
-        address = text[start:end]
-        if address not in links:
-            text = (text[:start] + re.sub(r"(?<=\w)\.(?=\w)", "[.]", address)
-                    .replace("://", "[:]//") + text[end:])
-    return text
-
-
-def _render(markdown: str) -> str:
-    """What a person reads, without marks; a link keeps its address."""
-    text, spans = parse_markdown(clean(markdown))
-    return _CONTROLS.sub("", render_spans(text, spans, _mark, str))
-
-
-def _mark(span: Span, text: str) -> tuple[str, str]:
-    return "", (f" ({span.extra})" if span.kind == "text_link"
-                and span.extra != text else "")
 
 
 def _is_it(row: Row, files: list[FileRow], part: Part) -> bool:

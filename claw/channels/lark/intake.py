@@ -27,9 +27,9 @@ from claw.channels.lark.events import (
     compose,
     read_row,
 )
-from claw.channels.lark.people import People
 from claw.channels.lark.settings import LarkSettings
 from claw.channels.media import FileRef, FileSaver, name_strangers
+from claw.channels.names import Names
 from claw.channels.outfiles import name_received
 from claw.core.abilities import TakesReplies
 from claw.core.channel import (
@@ -46,7 +46,7 @@ from claw.core.value import replace
 MOST_FILES = 8
 MOST_FORWARDED = 50
 _QUOTE_CHARS, _FORWARD_CHARS = 4_000, 16_000
-_LOOK_S = 2.0
+_LOOK_S = 2.0  # an event is to be acknowledged within three
 
 
 class Intake:
@@ -60,7 +60,10 @@ class Intake:
         self.door = Door(settings.allowed_users, deps, clock=clock,
                          table=api.brand.table,
                          tells=settings.show_hint_to_strangers)
-        self.people = People(api, clock=clock, log=deps.log)
+        self.people = Names(
+            self._ask_name, clock=clock, log=deps.log, hint="people's names "
+            "need the scope contact:user.base:readonly, and a person within "
+            "the app's contact range")
         self._settings = settings
         self._told = Hints(clock)  # who has sent a code for nothing
         self._api = api
@@ -115,6 +118,14 @@ class Intake:
         built = build_action(self.name, press, self._now(), thread)
         return replace(built, labels=self.door.labels(person),
                        sender_name=await self.people.name(press.sender))
+
+    async def _ask_name(self, open_id: str) -> Any:
+        found = await ask_quietly(self._api.call(
+            "GET", f"contact/v3/users/{open_id}",
+            query={"user_id_type": "open_id"}, timeout_s=_LOOK_S,
+            patience_s=0.0))
+        user = (found or {}).get("user")
+        return user.get("name") if isinstance(user, dict) else None
 
     # -- what others said
 

@@ -46,7 +46,7 @@ class QqChannel(PartChannel):
     Settings = QqSettings
     # Of an answer in a group; in private QQ knows it for an hour.
     capabilities = Capabilities(key_holds_s=240.0, proactive=False,
-                                several_connections=False)
+                                several_connections=False, buttons=True)
     setup = SETUP
     first_setting = "app_secret SECRET"
     example_recipient = "user:E4F4AEA33253A2797FB897C50B81D7ED"

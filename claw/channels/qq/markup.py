@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection
 
 from claw.channels.markup import parse_markdown
-from claw.channels.rendering import render_spans
+from claw.channels.rendering import mark_link, render_spans
 from claw.channels.spans import Span
 from claw.channels.splitting import split_text
 from claw.core.value import Value
@@ -44,7 +44,7 @@ def split_answer(markdown: str, links: Collection[str] | None = None
     text, spans = parse_markdown(_HOLDERS.sub("", markdown))
     found: list[Piece] = []
     for piece, inside in split_text(text, spans, limit=_ROOM):
-        plain = _guard(render_spans(piece, inside, _mark_plain, str))
+        plain = _guard(render_spans(piece, inside, mark_link, str))
         rich = _guard(_quote(render_spans(piece, inside, _mark, str)))
         if links is not None:
             plain, rich = disarm(plain, links), disarm(rich, links)
@@ -56,18 +56,13 @@ def split_answer(markdown: str, links: Collection[str] | None = None
     return found
 
 
-def _mark_plain(span: Span, text: str) -> tuple[str, str]:
-    return "", (f" ({span.extra})" if span.kind == "text_link"
-                and span.extra != text else "")
-
-
 def _mark(span: Span, text: str) -> tuple[str, str]:
     if span.kind == "pre":
         return f"```{span.extra}\n", "\n```"
     if span.kind == "blockquote":
         return _QUOTE, _QUOTE_END
     if span.kind == "text_link":
-        return _mark_plain(span, text)
+        return mark_link(span, text)
     sign = _STYLES.get(span.kind, "")
     return sign, sign
 

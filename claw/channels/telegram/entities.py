@@ -11,7 +11,7 @@ from typing import NotRequired, TypedDict
 from claw.channels.markup import parse_markdown
 from claw.channels.rendering import disarm_spans
 from claw.channels.spans import Span
-from claw.channels.splitting import split_text
+from claw.channels.splitting import split_text, utf16_len
 
 TEXT_UNITS = 4096
 MAX_ENTITIES = 100  # the server ignores more
@@ -25,11 +25,6 @@ class Entity(TypedDict):
     length: int
     url: NotRequired[str]
     language: NotRequired[str]
-
-
-def utf16_len(text: str) -> int:
-    """The length of a text as Telegram counts it."""
-    return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def cut_units(text: str, most: int) -> str:

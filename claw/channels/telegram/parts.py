@@ -12,11 +12,11 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from claw.channels.outfiles import OutFile, OutFiles
+from claw.channels.splitting import utf16_len
 from claw.channels.telegram.entities import (
     TEXT_UNITS,
     disarm_entities,
     split_markdown,
-    utf16_len,
 )
 from claw.core.channel import (
     Button,

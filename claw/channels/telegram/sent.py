@@ -16,8 +16,9 @@ from collections.abc import Iterable, Iterator
 from itertools import count, islice
 from typing import Literal, TypeAlias
 
+from claw.channels.splitting import utf16_len
 from claw.channels.telegram.api import BotApi
-from claw.channels.telegram.entities import TEXT_UNITS, cut_units, utf16_len
+from claw.channels.telegram.entities import TEXT_UNITS, cut_units
 from claw.channels.telegram.parts import NOTE_UNITS, parse_recipient
 from claw.core.abilities import Doubt, Place
 from claw.core.channel import Part

@@ -44,7 +44,7 @@ class WhatsappChannel(PartChannel):
     name = "whatsapp"
     Settings = WhatsappSettings
     capabilities = Capabilities(list_back=True, identity_change=True,
-                                private_chat_is_person=True)
+                                buttons=True, private_chat_is_person=True)
     setup = SETUP
     first_setting = "access_token TOKEN"
     example_recipient = "+4917012345"
@@ -65,13 +65,13 @@ for a heading write a bold line, never #. Tables are shown as they are typed.
                  sleep: Callable[[float], Awaitable[Any]] | None = None,
                  clock: Callable[[], float] = time.monotonic,
                  now: Callable[[], float] = time.time) -> None:
+        from claw.channels.talks import Talks
         from claw.channels.whatsapp.api import Api
         from claw.channels.whatsapp.intake import Intake
         from claw.channels.whatsapp.outgoing import Sender
         from claw.channels.whatsapp.receive import Receiver
         from claw.channels.whatsapp.sent import Deliveries
         from claw.channels.whatsapp.signs import Signs
-        from claw.channels.whatsapp.talks import Talks
         if settings.session_path:
             _refuse_web_mode(settings, deps)
         self.settings = settings

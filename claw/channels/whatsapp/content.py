@@ -85,12 +85,6 @@ def put_together(message: Message, lines: Sequence[str], words: str,
     return before + quoted + said
 
 
-def quote(who: str, words: str) -> str:
-    """Words as `> ` lines with a blank line after them."""
-    lines = "\n".join(f"> {line}" for line in words.splitlines())
-    return f"> {who}:\n{lines}\n\n"
-
-
 def _describe(kind: str, raw: dict[str, Any]) -> str:
     try:
         told = _WORDS[kind](raw[kind]) if kind in _WORDS else None

@@ -20,13 +20,13 @@ from claw.channels.media import (
     name_strangers,
 )
 from claw.channels.outfiles import name_received
+from claw.channels.talks import Talks
 from claw.channels.whatsapp.api import FILE_BYTES, Api
 from claw.channels.whatsapp.content import (
     find_file,
     is_forwarded,
     list_labels,
     put_together,
-    quote,
     read_words,
 )
 from claw.channels.whatsapp.parts import parse_recipient, text_part
@@ -35,7 +35,6 @@ from claw.channels.whatsapp.settings import (
     WhatsappSettings,
     spell_person,
 )
-from claw.channels.whatsapp.talks import Talks
 from claw.channels.whatsapp.wire import NAME, Message, Who, read_message
 from claw.core.abilities import TakesReplies, WebhookRefused
 from claw.core.channel import (
@@ -134,11 +133,7 @@ class Intake:
         if context is None or not context.id or is_forwarded(message):
             return ""
         labels.append("quoted")
-        found = self._talks.find(context.id)
-        if found is None:
-            return quote("An earlier message", "[not known any more]")
-        return quote("You wrote" if found.ours else "They wrote",
-                     found.text)
+        return self._talks.quote(context.id)
 
     # -- files
 

@@ -10,14 +10,10 @@ from collections.abc import Collection, Sequence
 
 from claw.channels.rendering import render_spans, split_rendered
 from claw.channels.spans import Span
+from claw.channels.splitting import utf16_len
 
 TEXT_UNITS = 4096
 _MARKS = {"bold": "*", "italic": "_", "strikethrough": "~"}
-
-
-def utf16_len(text: str) -> int:
-    """How long a text is at most by anybody's count."""
-    return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def split_markdown(markdown: str, limit: int,

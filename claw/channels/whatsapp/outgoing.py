@@ -11,6 +11,7 @@ from contextlib import nullcontext
 from typing import Any
 
 from claw.channels.outfiles import OutsideError
+from claw.channels.talks import Talks
 from claw.channels.whatsapp.api import Api
 from claw.channels.whatsapp.errors import WINDOW, WINDOW_ERROR, GraphError
 from claw.channels.whatsapp.parts import (
@@ -26,7 +27,6 @@ from claw.channels.whatsapp.parts import (
 )
 from claw.channels.whatsapp.sent import Deliveries
 from claw.channels.whatsapp.settings import WhatsappSettings, spell_person
-from claw.channels.whatsapp.talks import Talks
 from claw.channels.whatsapp.wire import parse_id
 from claw.core.channel import ChannelDeps, Part, SendMessage
 from claw.core.errors import ClawError, RequestRefusedError

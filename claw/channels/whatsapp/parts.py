@@ -14,11 +14,8 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from claw.channels.outfiles import OutFile, OutFiles, mark_received
-from claw.channels.whatsapp.markup import (
-    TEXT_UNITS,
-    split_markdown,
-    utf16_len,
-)
+from claw.channels.splitting import utf16_len
+from claw.channels.whatsapp.markup import TEXT_UNITS, split_markdown
 from claw.channels.whatsapp.settings import spell_person
 from claw.channels.whatsapp.wire import NAME, read_user_id
 from claw.core.channel import Button, ChannelDeps, Part, SendMessage

@@ -6,10 +6,10 @@ Typing is shown for 25 seconds, as the mark that a message was read.
 import time
 from collections.abc import Callable
 
+from claw.channels.talks import Talks
 from claw.channels.whatsapp.api import Api
 from claw.channels.whatsapp.parts import parse_recipient
 from claw.channels.whatsapp.settings import spell_person
-from claw.channels.whatsapp.talks import Talks
 from claw.channels.whatsapp.wire import parse_id
 from claw.core.errors import RequestRefusedError
 

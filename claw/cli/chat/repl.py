@@ -47,7 +47,8 @@ class Repl:
         self._view.line(f"{name_model(chat)}  (/help lists the commands)")
         if chat.choice.provider_name == "offline":
             self._view.line(f"{chat.choice.reason}: answers come from your "
-                            "text and memory alone")
+                            "text and memory alone (to add a model: claw "
+                            "onboard)")
         if chat.messages:
             self._view.line(f"going on with {chat.session!r}: "
                             + plural(chat.messages, "message"))

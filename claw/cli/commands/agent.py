@@ -147,8 +147,7 @@ async def _answer_once(run: Invocation, options: ChatOptions, text: str,
             if is_offline and not options.provider:
                 run.out.note(
                     f"{chat.choice.reason}: answers come from your text "
-                    "and memory alone; to add a model see: claw "
-                    "provider list")
+                    "and memory alone; to add a model: claw onboard")
             question = "\n\n".join([text, *piped.images])
             result = await chat.say(
                 "\n\n".join([question, *texts]), show,

@@ -3,11 +3,9 @@ what does it offer."""
 
 import asyncio
 import time
-from collections.abc import Callable
 from contextlib import closing
-from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any
 
 import msgspec
 import typer
@@ -24,25 +22,18 @@ from claw.core.errors import (
     NotFoundError,
     UnavailableError,
 )
-from claw.core.provider import Provider
 from claw.core.value import replace
 from claw.net.addresses import is_loopback
 from claw.providers.catalog.choice import Choice
 from claw.providers.catalog.model_info import plain_address
 from claw.providers.catalog.models import ModelList
 from claw.providers.catalog.vendors import display_name, vendors
-from claw.providers.check import (
-    PAID,
-    Check,
-    check_provider,
-    explain_unbuilt,
-    find_worst_code,
-)
+from claw.providers.check import PAID, Check, find_worst_code
 from claw.providers.factory import OFFLINE, Providers
 from claw.providers.offline import NO_MODEL, WAYS
-from claw.providers.settings import NamedProviderSettings
 from claw.wiring.models.ledger import open_ledger
 from claw.wiring.models.providers import build_providers
+from claw.wiring.models.trial import Tested, try_provider
 
 _NOT_NEEDED = "not needed"
 
@@ -250,9 +241,6 @@ def _name_key(providers: Providers, name: str) -> str:
         and not providers.vendor(name).needs_key else key.origin
 
 
-Tested: TypeAlias = tuple[str, str | None, list[Check]]
-
-
 async def _test_all(providers: Providers, names: list[str],
                     model: str | None, view: ProbeView | None
                     ) -> list[Tested]:
@@ -265,69 +253,12 @@ async def _test_all(providers: Providers, names: list[str],
             if view is not None:
                 view.hear(number, f"{shown}  {settled or ''}".rstrip(), check)
         try:
-            return await _test(providers, name, model, hear)
+            return await try_provider(providers, name, model, hear)
         finally:
             if view is not None:
                 view.finish(number)
     return await asyncio.gather(*(test(number, name)
                                   for number, name in enumerate(wanted)))
-
-
-async def _test(providers: Providers, name: str | None, model: str | None,
-                hear: Callable[[str, str | None, Check], None]) -> Tested:
-    """One provider: its name, model and rows; `hear` is told of each."""
-    def only(shown: str, model: str | None, check: Check) -> Tested:
-        hear(shown, model, check)
-        return shown, model, [check]
-    try:
-        provider, choice = await providers.open(name, model, bare=True)
-    except ClawError as error:
-        return only(display_name(name or "default"), model,
-                    explain_unbuilt(error))
-    if choice.provider_name == OFFLINE:
-        return only(choice.shown, None, _explain_offline(name))
-    try:
-        twin = _native_twin(providers, choice.provider_name, provider)
-        # under which the provider keeps what is found out
-        address = getattr(provider, "address", None) \
-            or getattr(provider, "chat_url", None) \
-            or providers.vendor(choice.provider_name).url
-        try:
-            checks = await check_provider(
-                provider, choice.model or "", model_info=providers.model_info,
-                native=twin, address=address, has_key=providers.key(
-                    choice.provider_name).value is not None,
-                hear=partial(hear, choice.shown, choice.model))
-        finally:
-            if twin is not None:
-                await twin.aclose()
-    finally:
-        await provider.aclose()
-    return choice.shown, choice.model, checks
-
-
-def _explain_offline(name: str | None) -> Check:
-    """The row of the provider without a model: there is no server, no key
-    and nothing to ask. A failure unless it was asked for by name."""
-    return Check("config", name is not None, f"{NO_MODEL}; nothing was asked",
-                 f"to add one: {WAYS}",
-                 code=ExitCode.DONE if name else ExitCode.CONFIG)
-
-
-def _native_twin(providers: Providers, name: str,
-                 provider: Provider) -> Provider | None:
-    """The same provider, told to offer tools in the API's own format: for
-    a server on this machine, whose models may know it or not."""
-    if provider.supports_native_tools() or hasattr(provider, "takes_tools"):
-        return None
-    vendor = providers.vendor(name)
-    settings = providers.named.get(vendor.name, NamedProviderSettings())
-    if not vendor.local or vendor.plugin != "compatible" \
-            or settings.native_tools is not None:
-        return None
-    told = msgspec.structs.replace(settings, native_tools=True)
-    return replace(providers, named={
-        **providers.named, vendor.name: told}).create(name)
 
 
 def _report(name: str, model: str | None,

@@ -40,6 +40,12 @@ STYLES = {
     "name": "bold",          # that is defined here
 }
 
+# What questions of a wizard look like, by the parts that questionary names.
+PROMPT_STYLE = (("qmark", "bold"), ("question", "bold"), ("answer", ""),
+                ("pointer", "bold"), ("highlighted", "bold"),
+                ("selected", "noreverse"), ("instruction", ""),
+                ("text", ""))
+
 MARKS = {"ok": "ok  ", "warn": "warn", "fail": "FAIL", "skip": "skip"}
 BAR, BAR_PARTS = "█", " ▏▎▍▌▋▊▉"
 TOOL = "·"

@@ -199,7 +199,7 @@ class EditorSession:
         said = []
         if _is_offline(chat):
             said.append("no model is configured: answers come from your text "
-                        "and memory alone (claw provider list)")
+                        "and memory alone (claw onboard)")
         if not self._reads_cwd:
             said.append(
                 f"{visible(self._cwd)} is out of the agent's reach; to let "

@@ -23,7 +23,8 @@ class Origin(Value):
     `kind` is ndjson, snapshot, database or markdown; `agent` is whose it
     is (claw, zeroclaw, openclaw), `name` what a person calls it. `total`
     is how many memories it holds where that is known; `share` how much of
-    it is read, 0 to 1, where it can be told.
+    it is read, 0 to 1, where it can be told. With `aside` none of its
+    memories is written over another.
     """
 
     kind: str
@@ -32,6 +33,7 @@ class Origin(Value):
     read: Callable[[Tally], Iterator[MemoryEntry]]
     total: int | None = None
     share: Callable[[], float] | None = None
+    aside: bool = False
 
     @property
     def is_foreign(self) -> bool:
@@ -42,4 +44,4 @@ class Origin(Value):
     def steps_aside(self) -> bool:
         """Whether its memories take another key where theirs is taken by
         another text; the others are written over, by key."""
-        return self.agent == "openclaw"
+        return self.aside or self.agent == "openclaw"

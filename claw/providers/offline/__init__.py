@@ -46,10 +46,10 @@ from claw.providers.offline.quotes import (
     render_quotes,
 )
 
-WAYS = ("set a key (ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY "
-        "...), start Ollama, or: claw config set default_provider NAME")
+WAYS = ("claw onboard; or set a key (ANTHROPIC_API_KEY, OPENAI_API_KEY, "
+        "GEMINI_API_KEY ...), or start Ollama")
 NO_MODEL = "no model is configured"
-NOTE = f"{NO_MODEL}: quoted or computed (to add one: claw provider list)"
+NOTE = f"{NO_MODEL}: quoted or computed (to add one: claw onboard)"
 _BEGINNING = "1970-01-01T00:00:00Z"  # everything is newer
 
 

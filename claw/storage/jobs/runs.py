@@ -15,7 +15,7 @@ from claw.storage.jobs.model import Job, Run
 from claw.storage.jobs.schedule import next_run
 from claw.storage.jobs.schema import RUN_COLUMNS, decode_run
 
-LEASE_S = 60.0
+LEASE_S = 20.0
 MOST_LEASE_S = 300.0
 LATE_S = 60.0  # a slot that is begun later than this was missed
 _SPANS = 8  # of slots that are kept; each jump of the clock makes one

@@ -10,6 +10,7 @@ the one that is left out at its end. One with `*` in its minutes or hours
 follows the time that goes by.
 """
 
+import heapq
 import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
@@ -36,6 +37,7 @@ _YEAR = re.compile(r"(?:\*|(\d{4})(?:-(\d{4}))?)(?:/(\d{1,3}))?", re.ASCII)
 _MOST_MS = 100 * 366 * 86_400_000
 _SECOND = timedelta(seconds=1)
 _MINUTE = timedelta(minutes=1)
+_CHANGE = timedelta(hours=3)  # more than any clock is set back
 
 
 class Schedule(Value):
@@ -227,11 +229,34 @@ def _list_moments(fields: list[str], zone: "ZoneInfo", after: datetime
     local = after.astimezone(zone)
     expr = " ".join(fields)
     if fields[1].startswith("*") or fields[2].startswith("*"):
-        for moment in CronSim(expr, local):
-            yield moment.astimezone(UTC)
+        yield from _follow_clock(expr, zone, after)
         return
     for moment in CronSim(expr, local.replace(tzinfo=None)):
         moment = moment.replace(tzinfo=zone)
         while moment.astimezone(UTC).astimezone(zone) != moment:
             moment = moment.replace(second=0) + _MINUTE  # left out
         yield moment.astimezone(UTC)
+
+
+def _follow_clock(expr: str, zone: "ZoneInfo", after: datetime
+                  ) -> Iterator[datetime]:
+    """Each time that the zone's clock shows what the fields name: twice
+    where it is set back over it, and not at all where it leaps over it. Not
+    with cronsim's own zones: it loses a time where a clock is set back by
+    half an hour (Lord Howe)."""
+    from cronsim import CronSim
+    start = (after - _CHANGE).astimezone(zone)
+    if start.utcoffset() == (after + _CHANGE).astimezone(zone).utcoffset():
+        start = after.astimezone(zone)
+    waiting: list[datetime] = []
+    for moment in CronSim(expr, start.replace(tzinfo=None)):
+        first, second = (moment.replace(tzinfo=zone, fold=fold).astimezone(
+            UTC) for fold in (0, 1))
+        while waiting and waiting[0] < first:
+            yield heapq.heappop(waiting)
+        if first.astimezone(zone).replace(tzinfo=None) == moment:
+            heapq.heappush(waiting, first)
+            if second > first:
+                heapq.heappush(waiting, second)
+    while waiting:
+        yield heapq.heappop(waiting)

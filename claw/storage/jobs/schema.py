@@ -14,6 +14,11 @@ from claw.storage.jobs.model import Delivery, Job, JobSpec, Run
 from claw.storage.jobs.schedule import Schedule
 
 VERSION = 4
+# The few runs that are not over, and those that are to be told.
+_OPEN = ("CREATE INDEX cron_runs_open ON cron_runs (job_id)"
+         " WHERE status = 'running'",
+         "CREATE INDEX cron_runs_owed ON cron_runs (id)"
+         " WHERE delivery IN ('owed', 'awaited')")
 # What makes a file of the version before one of this.
 CHANGES = {
     1: ("ALTER TABLE cron_jobs ADD COLUMN policy TEXT",),
@@ -34,7 +39,8 @@ CHANGES = {
         "ALTER TABLE cron_runs ADD COLUMN turn_id TEXT",
         "ALTER TABLE cron_runs ADD COLUMN lease_until TEXT",
         "ALTER TABLE cron_runs ADD COLUMN delivery TEXT",
-        "UPDATE cron_jobs SET quiet_since = created_at")}
+        "UPDATE cron_jobs SET quiet_since = created_at",
+        *_OPEN)}
 
 TABLES = (
     """
@@ -89,7 +95,7 @@ CREATE TABLE cron_runs (
     lease_until TEXT,
     delivery TEXT,
     UNIQUE (job_id, slot)
-)""")
+)""", *_OPEN)
 
 _SPEC = ("schedule", "job_type", "name", "command", "prompt", "model",
          "session_target", "allowed_tools", "delivery", "delete_after_run",

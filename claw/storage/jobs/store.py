@@ -181,13 +181,15 @@ class SqliteJobs:
             runs.mark_delivery(connection, run, state, error)
 
     def find_next_due(self) -> float | None:
-        """When the next job that does not run is due (Unix time), None
-        where none will be."""
+        """When the next job that does not run is due, or the lease of one
+        that does ends (Unix time); None where nothing will be."""
         with self._reading() as connection:
-            (found,) = connection.execute(
+            found = [text for text, in connection.execute(
                 "SELECT MIN(next_run) FROM cron_jobs WHERE enabled AND "
-                + runs.FREE, runs.reckon_alive(self._now())).fetchone()
-        return None if found is None else _seconds(found)
+                f"{runs.FREE} UNION ALL SELECT MIN(lease_until) FROM"
+                " cron_runs WHERE status = 'running'",
+                runs.reckon_alive(self._now())) if text is not None]
+        return min(map(_seconds, found), default=None)
 
     def rewind(self) -> None:
         """After the clock went back: times that come again and were never

@@ -16,6 +16,7 @@ from typing import Any
 from claw.core.errors import NotFoundError, UsageError
 from claw.core.value import replace
 from claw.storage.jobs.model import Delivery, JobSpec
+from claw.storage.jobs.runs import LEASE_S
 from claw.storage.jobs.schedule import Schedule, parse_schedule
 from claw.storage.jobs.store import HISTORY, OUTPUT_BYTES, SqliteJobs
 
@@ -286,7 +287,8 @@ class JobsContract:
         assert store.begin_run(id, "now") is not None  # 300 s at most
 
         self.now = START + 7200
-        assert (store.list_due(), store.find_next_due()) == ([], None)
+        assert (store.list_due(), store.find_next_due()) == (
+            [], START + 7200 - 10 + LEASE_S)
         assert store.begin_run(id, _slot(2)) is None
         assert store.get(id).next_run == _slot(2)
 

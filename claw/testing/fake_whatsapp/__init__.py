@@ -6,8 +6,7 @@
         platform.write("hello")  # a person; posted until it is taken
         platform.answers()       # what people got
 
-`webhooks` builds what Meta posts, `rules` says what it refuses, `post`
-delivers.
+`webhooks` builds what Meta posts, `rules` says what it refuses.
 """
 
 from claw.testing.fake_whatsapp.platform import FakeWhatsapp

@@ -9,8 +9,6 @@ from email.parser import BytesParser
 from itertools import count
 from typing import Any
 
-from claw.testing.fake_server import FakeServer
-from claw.testing.fake_whatsapp.post import Poster
 from claw.testing.fake_whatsapp.rules import MEDIA, judge
 from claw.testing.fake_whatsapp.webhooks import (
     Json,
@@ -21,12 +19,13 @@ from claw.testing.fake_whatsapp.webhooks import (
 )
 from claw.testing.faults import Fault
 from claw.testing.http_server import Answer, Reply, Request
+from claw.testing.webhook_poster import PostingServer
 
 NUMBER, USER_ID = "+4917012345678", "DE.13491208655302741918"
 _CODES = {400: 100, 401: 190, 403: 10, 429: 130429, 500: 131000}
 
 
-class FakeWhatsapp(FakeServer):
+class FakeWhatsapp(PostingServer):
     """The Graph API, inside a `with` block. Faults are keyed by call:
     "messages", "media", "number", "file". A fault's `parameters` may hold
     the `code` of Meta's error. `closed` are the people whose window is
@@ -39,8 +38,6 @@ class FakeWhatsapp(FakeServer):
         self.app_secret = "appsecret0fake0of0the0app"
         self.verify_token = "verify0fake0word"
         self.number_id = "106540352242922"
-        self.callback: str | None = None
-        self.again_s = 0.05  # until what was not taken is posted again
         self.tells = True  # statuses
         self.closed: dict[str, str] = {}
         self.sent: list[Json] = []  # messages, with their id
@@ -48,23 +45,12 @@ class FakeWhatsapp(FakeServer):
         self.media: dict[str, tuple[bytes, str, str]] = {}
         self.fetched: list[dict[str, str]] = []  # headers
         self.refused: list[str] = []
-        self.refusals: list[int] = []  # statuses that webhooks were given
-        self._posters: dict[str, Poster] = {}
         self._numbers = count(1)
 
     @property
     def problems(self) -> list[str]:
         """Calls that Meta would not have."""
         return [*self._server.errors, *self.refused]
-
-    def stop_posting(self) -> None:
-        posters, self._posters = self._posters, {}
-        for poster in posters.values():
-            poster.stop()
-
-    def __exit__(self, *error: object) -> None:
-        self.stop_posting()
-        super().__exit__(*error)
 
     # -- what people do
 
@@ -91,22 +77,7 @@ class FakeWhatsapp(FakeServer):
     def post(self, *values: Json, line: str = "") -> None:
         """A webhook with these values, after those of its line."""
         body = wrap(self.number_id, *values)
-        with self._changed:
-            if line not in self._posters:
-                self._posters[line] = Poster(lambda: self.callback,
-                                            self.again_s, self.refusals)
-            self._posters[line].post(body, sign(self.app_secret, body))
-
-    def post_again(self) -> None:
-        """What was not taken, now."""
-        for poster in list(self._posters.values()):
-            poster.hasten()
-
-    @property
-    def undelivered(self) -> list[bytes]:
-        """Webhooks that were not taken yet."""
-        return [body for poster in list(self._posters.values())
-                for body in poster.waiting]
+        self.post_signed(line, (body, sign(self.app_secret, body)))
 
     # -- what they see
 

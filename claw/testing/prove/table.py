@@ -8,6 +8,7 @@ from claw.testing.prove.backlog import backlog
 from claw.testing.prove.bench import Bench, Proof
 from claw.testing.prove.clock import clock_jumps
 from claw.testing.prove.far import far_network
+from claw.testing.prove.jobs import killed_jobs
 from claw.testing.prove.kills import random_kills, restarts
 from claw.testing.prove.machine import full_disk, stopped, two_pollers
 from claw.testing.prove.points import (
@@ -46,6 +47,8 @@ PROMISES = {
     "clock": "A clock that jumps by years loses and swaps nothing.",
     "standby": "A second `claw listen` stands by and takes over when the "
                "first one dies.",
+    "jobs": "Killed while jobs run, it runs each time of a job once at "
+            "most, passes none over, and tells once what came of it.",
     "backlog": "Ten thousand waiting messages hold up a start by less than "
                "a second.",
 }
@@ -100,6 +103,8 @@ PROOFS: dict[str, Row] = {
     "pause": Row("SIGSTOP with a standby", "telegram", stopped, "standby"),
     "two-pollers": Row("two pollers, one token", "telegram", two_pollers,
                        "standby", short=True),
+    "jobs": Row("kills while jobs run", "telegram", killed_jobs, "jobs",
+                short=True),
     "backlog": Row("10,000 waiting rows", "telegram", backlog, "backlog",
                    short=True),
 }

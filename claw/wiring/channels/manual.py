@@ -90,7 +90,8 @@ def read_manual(name: str) -> Manual:
     return Manual(
         name, setup, _first_sentence(setup) or first, first,
         () if struct is None else tuple(list_settings(struct)),
-        channel.capabilities, issubclass(channel, ClearsButtons),
+        channel.capabilities,
+        channel.capabilities.buttons or issubclass(channel, ClearsButtons),
         channel.supports_draft_updates is not Channel.supports_draft_updates,
         channel.example_recipient, channel.extra_for)
 

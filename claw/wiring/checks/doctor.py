@@ -31,6 +31,7 @@ from claw.providers.check import (
 )
 from claw.providers.connection import ignore_notice
 from claw.providers.factory import OFFLINE, Providers
+from claw.providers.offline import WAYS
 from claw.security.sandbox.setup_steps import list_steps, read_system
 from claw.text.plural import plural
 from claw.tools import REGISTRY as TOOL_NAMES
@@ -121,9 +122,7 @@ def _check_choice(tree: Tree, probe: _Probe) -> Iterator[Check]:
         if choice.provider_name == OFFLINE:
             yield Check("providers.choice", "warn", f"{choice.reason}: claw "
                         "answers from your text and memory alone",
-                        "export ANTHROPIC_API_KEY=... (or that of another), "
-                        "start Ollama, or: claw config set default_provider "
-                        "custom:http://HOST/v1")
+                        f"to add a model: {WAYS}")
             return
         yield Check("providers.choice", "ok",
                     f"{choice.shown} ({choice.reason})")

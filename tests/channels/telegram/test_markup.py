@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from claw.channels.markup import parse_markdown
+from claw.channels.splitting import utf16_len
 from claw.channels.telegram.entities import (
     Entity,
     split_markdown,
     to_entities,
-    utf16_len,
 )
 
 STYLES = {"bold", "italic", "strikethrough"}

@@ -10,29 +10,13 @@ import pytest
 from claw.channels.whatsapp import WhatsappChannel, WhatsappSettings
 from claw.core.abilities import WebhookCall
 from claw.core.channel import ChannelDeps, Marks, SendMessage
-from claw.core.value import replace
 from claw.testing.contracts.stage import KeepingInbox, run_listener
 from claw.testing.fake_whatsapp import FakeWhatsapp, sign, wrap
 from claw.testing.fake_whatsapp.platform import NUMBER
-from tests.gateway.hosted import Hosted
+from tests.gateway.hosted import Served
 
 VECTORS = json.loads(
     (Path(__file__).parent / "webhooks.json").read_text("utf-8"))
-
-
-class Placed:
-    """A channel's webhook with an address of its own."""
-
-    def __init__(self, channel):
-        self.verify, self.parse = channel.verify, channel.parse
-        self.webhook = replace(channel.webhook, address=("127.0.0.1", 0))
-
-
-class Served(Hosted):
-    """An inbox that serves a channel which lives at the gateway."""
-
-    async def serve_webhook(self, channel):
-        await super().serve_webhook(Placed(channel))
 
 
 class Number:

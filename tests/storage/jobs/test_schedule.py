@@ -179,6 +179,15 @@ def test_a_schedule_is_json_and_back():
     assert parse_schedule(schedule.to_dict()) == schedule
 
 
+def test_a_clock_that_is_set_back_by_half_an_hour_leaves_no_time_out():
+    """cronsim lost 02:15, which this day has once."""
+    schedule = Schedule("cron", expr="15 */2 * * *", tz="Australia/Lord_Howe")
+    after = datetime(2026, 4, 4, 13, 30, tzinfo=UTC)
+
+    assert next_run(schedule, after, after) == datetime(
+        2026, 4, 4, 15, 45, tzinfo=UTC)
+
+
 @pytest.mark.each("schedule", [
     *({"kind": "cron", "expr": expr, "tz": tz} for tz in (BERLIN, NEW_YORK,
                                                          "Asia/Kathmandu")

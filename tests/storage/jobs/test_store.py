@@ -203,7 +203,8 @@ ADDED = {
 
 
 def make_older(path, version):
-    spoil(path, *(
+    spoil(path, *(f"DROP INDEX {name}" for name in (
+        "cron_runs_open", "cron_runs_owed")), *(
         f"ALTER TABLE {table} DROP COLUMN {column}"
         for newer in range(version + 1, VERSION + 1)
         for table, columns in ADDED[newer].items()

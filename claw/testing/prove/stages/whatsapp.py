@@ -1,36 +1,25 @@
 """WhatsApp, for a proof."""
 
-import socket
-
 from claw.testing.fake_whatsapp import FakeWhatsapp
-from claw.testing.prove.stages import HERE, FakeStage
+from claw.testing.prove.stages import HERE, PostedStage
 from claw.testing.prove.verdict import MARK, Got, Said
 
 
-class WhatsappStage(FakeStage[FakeWhatsapp]):
+class WhatsappStage(PostedStage[FakeWhatsapp]):
     """A number of the Cloud API; each chat is a person. Statuses tell
     afterwards what arrived: in doubt is only what never got there."""
 
     name = "whatsapp"
     takes_files = True
     doubts = 1
+    path = "/whatsapp"
 
     def __init__(self, *, host: str = HERE) -> None:
         super().__init__(FakeWhatsapp(), host)
-        self._port = _free_port()
-
-    def open(self) -> None:
-        super().open()
-        self.platform.callback = f"http://127.0.0.1:{self._port}/whatsapp"
-
-    def close(self) -> None:
-        self.platform.stop_posting()
-        super().close()
 
     def settings(self) -> str:
         """The tables of config.toml."""
-        return (f'[gateway]\nenabled = true\nport = {self._port}\n\n'
-                f'[channels_config.whatsapp]\n'
+        return (super().settings() + f'[channels_config.whatsapp]\n'
                 f'phone_number_id = "{self.platform.number_id}"\n'
                 f'access_token = "{self.platform.token}"\n'
                 f'app_secret = "{self.platform.app_secret}"\n'
@@ -55,9 +44,3 @@ class WhatsappStage(FakeStage[FakeWhatsapp]):
 
 def _name(chat: int) -> str:
     return f"DE.{chat}"
-
-
-def _free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])

@@ -1,5 +1,6 @@
 """What was said last, as long as the process lives: the words that a reply
-refers to (WhatsApp names their id alone), and each chat's last message."""
+refers to (some platforms name their id alone), and each chat's last
+message."""
 
 from typing import NamedTuple
 
@@ -13,7 +14,7 @@ class Words(NamedTuple):
 
 
 class Talks:
-    """The chats of one number."""
+    """The chats of one account."""
 
     def __init__(self) -> None:
         self._words: dict[str, Words] = {}
@@ -35,6 +36,19 @@ class Talks:
     def find(self, message_id: str) -> Words | None:
         return self._words.get(message_id)
 
+    def forget(self, message_id: str) -> None:
+        """It was taken back."""
+        self._words.pop(message_id, None)
+
+    def quote(self, message_id: str) -> str:
+        """The words of a message as `> ` lines with a blank line after
+        them."""
+        found = self.find(message_id)
+        if found is None:
+            return _quote("An earlier message", "[not known any more]")
+        return _quote("You wrote" if found.ours else "They wrote",
+                      found.text)
+
     def last(self, chat: str) -> str | None:
         """The id of the last message of somebody."""
         return self._last.get(chat)
@@ -47,3 +61,8 @@ class Talks:
         self._words[message_id] = words
         while len(self._words) > _WORDS:
             del self._words[next(iter(self._words))]
+
+
+def _quote(who: str, words: str) -> str:
+    lines = "\n".join(f"> {line}" for line in words.splitlines())
+    return f"> {who}:\n{lines}\n\n"

@@ -1,0 +1,1 @@
+"""claw onboard: the questions of the wizard."""

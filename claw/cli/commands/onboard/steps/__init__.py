@@ -1,0 +1,1 @@
+"""The steps of the wizard: each asks, tries, and writes its settings."""

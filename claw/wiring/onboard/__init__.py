@@ -1,0 +1,1 @@
+"""What `claw onboard` does between its questions: no terminal here."""

@@ -1,0 +1,101 @@
+"""Lists and secrets as a terminal shows them."""
+
+import pytest
+from prompt_toolkit.data_structures import Size
+from prompt_toolkit.input import create_pipe_input
+from prompt_toolkit.output.vt100 import Vt100_Output
+
+from claw.cli.commands.onboard.asking import Choice, FullAsker, PlainAsker
+
+CHOICES = [Choice("a", "first", "a note"), Choice("家", "家で緑茶を飲む" * 9),
+           Choice("c", "third\x1b[2J\nline")]
+DOWN, ENTER = "\x1b[B", "\r"
+
+
+class Screen:
+    """What was written, for prompt_toolkit."""
+
+    encoding = "utf-8"
+
+    def __init__(self):
+        self.text = ""
+
+    def write(self, text):
+        self.text += text
+
+    def flush(self):
+        pass
+
+    def fileno(self):
+        raise OSError("no file")
+
+    def isatty(self):
+        return True
+
+
+def ask(keys, question):
+    """What a question of the full terminal gives for these keys, and what
+    was seen, 40 columns wide."""
+    screen = Screen()
+    with create_pipe_input() as source:
+        source.send_text(keys)
+        return question(FullAsker(source, Vt100_Output(
+            screen, lambda: Size(20, 40), term="xterm"))), screen.text
+
+
+@pytest.mark.parametrize(("keys", "expected"), [
+    (ENTER, "c"),  # the suggested one
+    ("\x1b[A" + ENTER, "家"),
+    (DOWN + ENTER, "a"),
+])
+def test_a_list_is_moved_in(keys, expected):
+    picked, screen = ask(keys, lambda asker: asker.select(
+        "Which?", CHOICES, "c"))
+
+    assert picked == expected
+    assert "third\\x1b[2J line" in screen
+
+
+def test_a_long_list_is_searched():
+    many = [Choice(f"m{n}", f"model-{n}") for n in range(300)]
+    assert ask("l-277" + ENTER, lambda asker: asker.select(
+        "Which?", many, "m1"))[0] == "m277"
+
+
+def test_a_secret_is_never_shown():
+    typed, screen = ask("\x1b[200~ sk-secret\n\x1b[201~" + ENTER,
+                        lambda asker: asker.secret("Key:"))
+
+    assert typed.strip() == "sk-secret"
+    assert "sk-secret" not in screen
+
+
+def test_text_in_any_script():
+    assert ask("お茶" + ENTER, lambda asker: asker.text("What?", ""))[0] \
+        == "お茶"
+    assert ask(ENTER, lambda asker: asker.text("What?", "30"))[0] == "30"
+
+
+@pytest.mark.parametrize(("keys", "error"), [
+    ("\x03", KeyboardInterrupt), ("\x04", EOFError)])
+@pytest.mark.parametrize("question", [
+    lambda asker: asker.select("Which?", CHOICES, None),
+    lambda asker: asker.text("What?", ""),
+    lambda asker: asker.secret("Key:")])
+def test_it_ends_at_control_c_and_control_d(keys, error, question):
+    with pytest.raises(error):
+        ask(keys, question)
+
+
+@pytest.mark.parametrize(("line", "expected"), [
+    ("2", "家"), ("", "a"), ("c", "c"), ("9\nx\n1", "a")])
+def test_a_dumb_terminal_takes_numbers(monkeypatch, capsys, tmp_path, line,
+                                       expected):
+    (tmp_path / "keys").write_text(line + "\n")
+    with (tmp_path / "keys").open() as keys:
+        monkeypatch.setattr("sys.stdin", keys)
+        assert PlainAsker().select("Which?", CHOICES, "a") == expected
+    shown = capsys.readouterr()
+
+    assert shown.out == ""
+    assert "\x1b" not in shown.err

@@ -1,0 +1,277 @@
+"""claw onboard without a terminal: every answer a flag."""
+
+import os
+import re
+import subprocess
+import sys
+import tomllib
+
+import pytest
+
+from claw.testing.fake_openai import FakeOpenAI
+from claw.testing.fake_telegram import FakeTelegram
+from claw.wiring.onboard.answers import FILE
+
+KEY = "sk-good-key-1234567890"
+REST = ("--memory", "words", "--channel", "none", "--autonomy", "supervised")
+
+
+@pytest.fixture
+def model(environment):
+    with FakeOpenAI(["Hello, owner."], models=("tiny", "big"),
+                    api_key=KEY) as server:
+        environment["OPENAI_BASE_URL"] = server.url
+        yield server
+
+
+def read(home):
+    return tomllib.loads((home / "config.toml").read_text())
+
+
+def test_what_is_missing_is_named_whole(claw, home):
+    done = claw("onboard")
+
+    assert done.code == 2
+    for flag in ("--provider", "--memory", "--channel", "--autonomy",
+                 "--yes"):
+        assert flag in done.err
+    assert done.out == ""
+    assert not (home / "config.toml").exists()
+
+
+def test_a_fresh_machine_in_one_line(claw, home):
+    done = claw("onboard", "--yes", "--json")
+
+    assert done.code == 0
+    assert done.json["changes"] == []
+    assert done.json["answer"] is None
+    assert len(done.json["next"]) == 3
+    assert "offline" in done.err
+    assert not (home / FILE).exists()
+
+
+def test_a_key_is_tried_and_a_model_answers(claw, home, model):
+    done = claw("onboard", "--provider", "openai", "--model", "big",
+                "--api-key-stdin", "--daily-limit", "3", *REST, "--json",
+                stdin=f"\n {KEY[:9]}\n{KEY[9:]} \n")
+
+    assert done.code == 0
+    assert done.json["answer"] == "Hello, owner."
+    assert done.json["model"] == "big"
+    found = read(home)
+    assert found["default_provider"] == "openai"
+    assert found["model_providers"]["openai"]["api_key"].startswith("enc2:")
+    assert found["cost"]["daily_limit_usd"] == 3
+    assert KEY not in done.out + done.err
+    assert claw("ask", "hi").out == "Hello, owner.\n"
+    assert not (home / FILE).exists()
+
+
+def test_a_refused_key_changes_nothing_and_keeps_the_answers(
+        claw, home, model):
+    done = claw("onboard", "--provider", "openai", "--api-key-stdin", *REST,
+                stdin="sk-bad")
+
+    assert done.code == 4
+    assert "401" in done.err
+    assert not (home / "config.toml").exists()
+    assert "sk-bad" not in (home / FILE).read_text()
+
+    # the rest is known
+    done = claw("onboard", "--model", "tiny", "--api-key-stdin", stdin=KEY)
+    assert done.code == 0
+    assert read(home)["default_model"] == "tiny"
+
+
+def test_a_key_of_the_environment_is_kept_for_services(claw, home, model):
+    claw("onboard", "--yes", "--model", "tiny", env={"OPENAI_API_KEY": KEY})
+    found = read(home)
+
+    assert found["default_provider"] == "openai"
+    assert found["model_providers"]["openai"]["api_key"].startswith("enc2:")
+
+
+def test_or_is_not_kept(claw, home, model):
+    claw("onboard", "--yes", "--model", "tiny", "--no-keep-key",
+         env={"OPENAI_API_KEY": KEY})
+
+    assert "model_providers" not in read(home)
+
+
+def test_a_server_of_ones_own_needs_no_key(claw, home):
+    with FakeOpenAI(["Hi."]) as server:
+        done = claw("onboard", "--yes", "--provider", server.url, "--json")
+
+        assert done.json["answer"] == "Hi."
+        assert done.json["model"] == "fake-model"
+    assert read(home)["default_provider"] == f"custom:{server.url}"
+
+
+def test_a_dry_run_shows_the_difference_and_does_nothing(claw, home, model):
+    done = claw("onboard", "--dry-run", "--yes", "--provider", "openai",
+                "--model", "big", "--api-key-stdin", "--keep-days", "90",
+                stdin=KEY)
+
+    assert done.code == 0
+    assert '+ default_model = "big"' in done.out
+    assert "+ memory.conversation_retention_days = 90" in done.out
+    assert KEY not in done.out + done.err
+    assert not home.exists()
+    assert model.requests == []
+
+
+def test_settings_that_it_does_not_ask_about_stay(claw, home):
+    home.mkdir()
+    (home / "config.toml").write_text(
+        '# mine\n[cost]\nmonthly_limit_usd = 7  # enough\n')
+    claw("onboard", "--yes", "--autonomy", "readonly")
+    text = (home / "config.toml").read_text()
+
+    assert text.startswith(
+        '# mine\n[cost]\nmonthly_limit_usd = 7  # enough\n')
+    assert read(home)["autonomy"] == {"level": "readonly"}
+
+
+@pytest.mark.parametrize(("flags", "word"), [
+    (["--memory", "magic"], "words, local"),
+    (["--autonomy", "godlike"], "supervised"),
+    (["--daily-limit", "lots"], "no number"),
+    (["--daily-limit", "-1"], "0 or more"),
+    (["--keep-days", "x"], "number of days"),
+    (["--set", "bot_token=1"], "--channel"),
+    (["--set", "bot_token", "--channel", "telegram"], "--set"),
+    (["--channel", "telegrm"], "telegram"),
+    (["--provider", "antropic"], "anthropic"),
+    (["--api-key-stdin"], "empty"),
+    (["--set-file", "bot_token=/nowhere", "--channel", "telegram"],
+     "/nowhere"),
+])
+def test_nonsense_is_refused_with_the_way_out(claw, home, flags, word):
+    done = claw("onboard", "--yes", *flags)
+
+    assert done.code in (2, 3)
+    assert word in done.err
+    assert not (home / "config.toml").exists()
+
+
+def test_a_channel_without_its_token_names_the_flag(claw):
+    done = claw("onboard", "--yes", "--channel", "telegram")
+
+    assert done.code == 2
+    assert "--set bot_token=VALUE" in done.err
+
+
+def test_a_refused_token_is_told_and_not_written(claw, home):
+    with FakeTelegram() as platform:
+        done = claw("onboard", "--yes", "--channel", "telegram", "--set",
+                    "bot_token=1:wrong", "--set",
+                    f"api_base_url={platform.url}")
+
+    assert done.code == 4
+    assert "token" in done.err
+    assert not (home / "config.toml").exists()
+
+
+def test_pairing_over_the_wire_and_a_first_message(
+        claw, home, environment, tmp_path):
+    (tmp_path / "token").write_text("")
+    with FakeTelegram() as platform:
+        (tmp_path / "token").write_text(platform.token + "\n")
+        wizard = subprocess.Popen(
+            [sys.executable, "-m", "claw", "onboard", "--yes", "--channel",
+             "telegram", "--set-file", f"bot_token={tmp_path / 'token'}",
+             "--set", f"api_base_url={platform.url}", "--pair", "60"],
+            env=environment, stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        code = next(found[1] for line in wizard.stderr if (
+            found := re.search(r"/bind (\d+)", line)))
+        platform.post(f"/bind {code}", username="mina")
+        out, err = wizard.communicate(timeout=60)
+
+        assert wizard.returncode == 0
+        assert "mina (1001) may write now" in err
+        assert [m.text for m in platform.messages()] == ["You are paired."]
+    assert "claw listen" in out
+    telegram = read(home)["channels_config"]["telegram"]
+    assert telegram["allowed_users"] == ["1001"]
+    assert platform.token not in out + err + os.fsdecode(
+        (home / "config.toml").read_bytes())
+
+
+@pytest.fixture
+def other_agent(environment, tmp_path):
+    """ZeroClaw's folder in the home of the user."""
+    folder = tmp_path / "user/.zeroclaw"
+    (folder / "workspace").mkdir(parents=True)
+    (folder / "workspace/SOUL.md").write_text("Be kind to Mina.")
+    (folder / "config.toml").write_text(
+        'default_provider = "ollama"\ndefault_model = "tiny"\n')
+    return folder
+
+
+def test_another_agent_is_brought_when_it_is_named(claw, home, other_agent):
+    done = claw("onboard", "--yes", "--import-from", "zeroclaw",
+                "--no-test", "--json")
+
+    assert done.code == 0
+    assert "settings: 2 new" in done.err
+    assert read(home)["default_model"] == "tiny"
+    assert (home / "workspace/SOUL.md").read_text() == "Be kind to Mina."
+
+
+@pytest.mark.parametrize("flags", [[], ["--import-from", "none"],
+                                   ["--import-from", "zeroclaw",
+                                    "--dry-run"]])
+def test_and_is_not_brought_unasked(claw, home, other_agent, flags):
+    assert claw("onboard", "--yes", "--no-test", "--provider", "none",
+                *flags).code == 0
+    assert not (home / "workspace/SOUL.md").exists()
+
+
+def test_an_agent_that_is_not_here_is_told(claw):
+    done = claw("onboard", "--yes", "--import-from", "openclaw")
+
+    assert done.code == 1
+    assert "openclaw" in done.err
+
+
+def test_a_broken_config_is_told_with_its_line_and_stays(claw, home):
+    home.mkdir()
+    (home / "config.toml").write_text("a = 1\nb = = 2\n")
+    done = claw("onboard", "--yes", "--provider", "none")
+
+    assert done.code == 3
+    assert "config.toml:2:5" in done.err
+    assert (home / "config.toml").read_text() == "a = 1\nb = = 2\n"
+
+
+def test_a_second_run_suggests_what_is_set(claw, home, model):
+    first = ["--provider", "openai", "--model", "big", "--api-key-stdin",
+             "--keep-days", "9", "--autonomy", "readonly"]
+    claw("onboard", "--yes", *first, stdin=KEY)
+    before = (home / "config.toml").read_bytes()
+    done = claw("onboard", "--yes", "--json")
+
+    assert done.json["changes"] == []
+    assert done.json["answer"] == "Hello, owner."
+    assert (home / "config.toml").read_bytes() == before
+
+
+def test_completion_and_man_pages_go_where_the_shell_looks(
+        claw, environment, tmp_path):
+    done = claw("onboard", "--yes", "--completion",
+                env={"SHELL": "/usr/bin/fish", "PATH": "/nowhere"})
+    user = tmp_path / "user"
+
+    assert done.code == 0
+    assert (user / ".config/fish/completions/claw.fish").read_text() \
+        == claw("completion", "fish").out
+    assert (user / ".local/share/man/man1/claw-onboard.1").exists()
+
+
+@pytest.mark.parametrize("command", [
+    ["ask", "what is the capital of Peru?"], ["agent", "hello"], ["doctor"]])
+def test_without_a_model_it_is_named(claw, command):
+    done = claw(*command)
+
+    assert "claw onboard" in done.err + done.out

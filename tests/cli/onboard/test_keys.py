@@ -1,0 +1,188 @@
+"""claw onboard on a terminal, by keys."""
+
+import tomllib
+
+import pytest
+from terminal import Terminal
+
+from claw.testing.fake_openai import FakeOpenAI
+from claw.testing.fake_telegram import FakeTelegram
+from claw.wiring.onboard.answers import FILE
+
+KEY = "sk-good-key-1234567890"
+ENTER = "\n"
+
+
+@pytest.fixture
+def stage(environment, home):
+    """A model server and a platform; the settings know its address."""
+    with FakeOpenAI(["Hello, owner."], models=("gpt-5-mini", "gpt-5"),
+                    api_key=KEY) as model, FakeTelegram() as platform:
+        environment |= {"OPENAI_BASE_URL": model.url, "TERM": "dumb",
+                        "SHELL": "/bin/bash"}
+        home.mkdir(mode=0o700)
+        (home / "config.toml").write_text(
+            "# mine\n[channels_config.telegram]\n"
+            f'api_base_url = "{platform.url}"\n')
+        yield platform
+
+
+def read(home):
+    return tomllib.loads((home / "config.toml").read_text())
+
+
+def list_questions(platform):
+    """Each question by its words, and what is typed."""
+    return [
+        ("Which model provider?", "other\n"),
+        ("Which one?", "openai\n"),
+        ("Key of OpenAI:", f"  {KEY}  \n"),
+        ("Which model?", "gpt-5-mini\n"),
+        ("Dollars a day", "2.5\n"),
+        ("How are memories found?", "words\n"),
+        ("Days to keep talk", "90\n"),
+        ("Which channel?", "telegram\n"),
+        ("the token that @BotFather gave", f"{platform.token}\n"),
+        ("Let yourself in:", "ids\n"),
+        ("Ids, with commas", "1001, 家/茶\n"),
+        ("What may the agent do?", "readonly\n"),
+        ("Completion and man pages", "no\n"),
+        ("as a service?", "no\n"),
+    ]
+
+
+def check_settings(home, platform):
+    text = (home / "config.toml").read_text()
+    found = read(home)
+    telegram = found["channels_config"]["telegram"]
+
+    assert text.startswith("# mine\n")
+    assert KEY not in text
+    assert platform.token not in text
+    assert (found["default_provider"], found["default_model"]) == (
+        "openai", "gpt-5-mini")
+    assert found["cost"] == {"daily_limit_usd": 2.5}
+    assert found["memory"]["conversation_retention_days"] == 90
+    assert telegram["allowed_users"] == ["1001", "家/茶"]
+    assert telegram["bot_token"].startswith("enc2:")
+    assert found["autonomy"] == {"level": "readonly"}
+    assert not (home / FILE).exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", ["kill -9", "Ctrl-C", "Ctrl-D"])
+def test_no_question_is_lost(environment, home, stage, how):
+    """Broken off at each question, it goes on there."""
+    questions = list_questions(stage)
+    for number, (question, keys) in enumerate(questions):
+        last = number + 1 == len(questions)
+        with Terminal(environment, "onboard") as terminal:
+            terminal.wait_for(question)
+            for before, _ in questions[:number]:
+                assert before not in terminal.shown
+            terminal.answer(keys)
+            if last:
+                assert terminal.end() == 0
+                assert "claw: Hello, owner." in terminal.shown
+                assert "+ cost.daily_limit_usd = 2.5" in terminal.shown
+                break
+            terminal.wait_for(questions[number + 1][0])
+            if how == "kill -9":
+                terminal.kill()
+            else:
+                terminal.wait_for_prompt()
+                terminal.type("\x03" if how == "Ctrl-C" else "\x04")
+                assert terminal.end() == 130
+                assert "go on with: claw onboard" in terminal.shown
+    check_settings(home, stage)
+
+
+def test_a_refused_key_is_asked_for_again(environment, home, stage):
+    with Terminal(environment, "onboard", "--provider", "openai",
+                  "--channel", "none", "--memory", "words", "--autonomy",
+                  "full", "--no-completion", "--daily-limit", "1",
+                  "--keep-days", "30") as terminal:
+        terminal.wait_for("Key of OpenAI:")
+        terminal.answer("\n")
+        terminal.wait_for("Nothing came")
+        terminal.wait_for("Key of OpenAI:")
+        terminal.answer("sk-wrong\n")
+        terminal.wait_for("401")
+        terminal.wait_for("What now?")
+        terminal.answer("key\n")
+        terminal.wait_for("Key of OpenAI:")
+        terminal.answer(f"{KEY}\n")
+        terminal.wait_for("Which model?")
+        terminal.answer("gpt-5\n")
+        terminal.wait_for("as a service?")
+        terminal.answer("no\n")
+
+        assert terminal.end() == 0
+    assert read(home)["default_model"] == "gpt-5"
+    assert KEY not in terminal.shown
+
+
+def test_the_way_back_asks_the_question_before_again(
+        environment, home, stage):
+    with Terminal(environment, "onboard", "--provider", "none", "--channel",
+                  "none") as terminal:
+        terminal.wait_for("How are memories found?")
+        terminal.answer("words\n")
+        terminal.wait_for("Days to keep")
+        terminal.answer("<\n")
+        terminal.wait_for("How are memories found?")
+        terminal.answer("words\n")
+        terminal.wait_for("Days to keep")
+        terminal.answer("soon\n")
+        terminal.wait_for("Type a number of days")
+        terminal.wait_for("Days to keep")
+        terminal.answer("7\n")
+        terminal.wait_for("What may the agent do?")
+        terminal.answer("<\n")
+        terminal.wait_for("Days to keep")
+        terminal.kill()
+
+
+def test_live_pairing_and_a_first_message(environment, home, stage):
+    with Terminal(environment, "onboard", "--provider", "none", "--memory",
+                  "words", "--keep-days", "30", "--autonomy", "supervised",
+                  "--no-completion", "--no-service", "--channel", "telegram",
+                  "--set", f"bot_token={stage.token}") as terminal:
+        terminal.wait_for("Let yourself in:")
+        terminal.answer("now\n")
+        terminal.wait_for("/bind ")
+        terminal.wait_for("\n")
+        code = terminal.shown.rpartition("/bind ")[2][:6]
+        stage.post("/bind 000000", chat_id=1002, username="eve")
+        stage.post(f"/bind {code}", username="mina")
+        terminal.wait_for("mina (1001) may write now")
+        stage.post("what is 6 * 7?", username="mina")
+        stage.wait_until(lambda: "42" in [
+            m.text for m in stage.messages(1001)])
+        terminal.type("\n")
+
+        assert terminal.end() == 0
+    assert read(home)["channels_config"]["telegram"][
+        "allowed_users"] == ["1001"]
+
+
+def test_arrows_and_other_scripts_under_a_locale_that_knows_none(
+        environment, home, stage):
+    environment |= {"TERM": "xterm", "LC_ALL": "C",
+                    "PROMPT_TOOLKIT_NO_CPR": "1"}
+    with Terminal(environment, "onboard", "--provider", "none", "--memory",
+                  "words", "--keep-days", "30", "--no-completion",
+                  "--no-service", "--channel", "telegram", "--set",
+                  f"bot_token={stage.token}", columns=40) as terminal:
+        terminal.wait_for("a code that you send")
+        terminal.type("\x1b[B\r")
+        terminal.wait_for("Ids, with commas")
+        terminal.type("1001, 家/茶\r")
+        terminal.wait_for("What may the agent do?")
+        terminal.type("\x1b[B")
+        terminal.type("\r")
+
+        assert terminal.end() == 0
+    assert read(home)["channels_config"]["telegram"][
+        "allowed_users"] == ["1001", "家/茶"]
+    assert read(home)["autonomy"] == {"level": "readonly"}
