@@ -1,7 +1,7 @@
 # bash completion of claw; generated, do not edit
 _claw_command() {
     case "$1" in
-        "acp"|"agent"|"ask"|"backup"|"backup create"|"backup verify"|"backup restore"|"channel"|"channel list"|"channel doctor"|"channel setup"|"completion"|"config"|"config show"|"config get"|"config set"|"config unset"|"config check"|"config path"|"config edit"|"config schema"|"cost"|"cron"|"cron list"|"cron add"|"cron show"|"cron update"|"cron remove"|"cron pause"|"cron resume"|"cron next"|"cron run"|"cron runs"|"do"|"doctor"|"estop"|"gateway"|"gateway serve"|"gateway token"|"gateway pair"|"gateway link"|"help"|"hook"|"hook list"|"hook test"|"listen"|"log"|"log list"|"log search"|"log show"|"log export"|"log rm"|"map"|"mcp"|"mcp list"|"mcp add"|"mcp test"|"mcp accept"|"mcp serve"|"memory"|"memory store"|"memory recall"|"memory get"|"memory list"|"memory forget"|"memory count"|"memory stats"|"memory exam"|"memory conflicts"|"memory snapshot"|"memory hydrate"|"memory export"|"memory import"|"memory history"|"memory undo"|"memory index"|"memory pin"|"memory reindex"|"memory check"|"memory hygiene"|"memory model"|"migrate"|"model"|"model list"|"model alias"|"onboard"|"permission"|"permission allow"|"permission list"|"permission revoke"|"permission show"|"prove"|"provider"|"provider list"|"provider test"|"provider models"|"queue"|"queue list"|"queue retry"|"queue purge"|"security"|"security audit"|"security review"|"send"|"service"|"service install"|"service uninstall"|"service start"|"service stop"|"service status"|"service logs"|"session"|"session list"|"session show"|"session clear"|"session export"|"skill"|"skill list"|"skill show"|"skill install"|"skill audit"|"skill test"|"skill accept"|"skill remove"|"status"|"tap"|"template"|"template list"|"template show"|"template edit"|"template rm"|"template save"|"tool"|"tool list"|"tool run"|"version"|"why")  ;;
+        "acp"|"agent"|"ask"|"backup"|"backup create"|"backup verify"|"backup restore"|"channel"|"channel list"|"channel doctor"|"channel setup"|"completion"|"config"|"config show"|"config get"|"config set"|"config unset"|"config check"|"config path"|"config edit"|"config apply"|"config history"|"config undo"|"config schema"|"cost"|"cron"|"cron list"|"cron add"|"cron show"|"cron update"|"cron remove"|"cron pause"|"cron resume"|"cron next"|"cron run"|"cron runs"|"do"|"doctor"|"estop"|"gateway"|"gateway serve"|"gateway token"|"gateway pair"|"gateway link"|"help"|"hook"|"hook list"|"hook test"|"listen"|"log"|"log list"|"log search"|"log show"|"log export"|"log rm"|"map"|"mcp"|"mcp list"|"mcp add"|"mcp test"|"mcp accept"|"mcp serve"|"memory"|"memory store"|"memory recall"|"memory get"|"memory list"|"memory forget"|"memory count"|"memory stats"|"memory exam"|"memory conflicts"|"memory snapshot"|"memory hydrate"|"memory export"|"memory import"|"memory history"|"memory undo"|"memory index"|"memory pin"|"memory reindex"|"memory check"|"memory hygiene"|"memory model"|"migrate"|"model"|"model list"|"model alias"|"onboard"|"permission"|"permission allow"|"permission list"|"permission revoke"|"permission show"|"prove"|"provider"|"provider list"|"provider test"|"provider models"|"queue"|"queue list"|"queue retry"|"queue purge"|"security"|"security audit"|"security review"|"send"|"service"|"service install"|"service uninstall"|"service start"|"service stop"|"service status"|"service logs"|"session"|"session list"|"session show"|"session clear"|"session export"|"skill"|"skill list"|"skill show"|"skill install"|"skill audit"|"skill test"|"skill accept"|"skill remove"|"status"|"tap"|"template"|"template list"|"template show"|"template edit"|"template rm"|"template save"|"tool"|"tool list"|"tool run"|"version"|"why")  ;;
         *) return 1 ;;
     esac
 }
@@ -71,6 +71,7 @@ _claw_argument() {
         "config set|1") action="value config-value" ;;
         "config unset|0") action="value config-key" ;;
         "config path|0") action="words home workspace file" ;;
+        "config apply|0") action="file" ;;
         "cron show|0") action="value scheduled" ;;
         "cron update|0") action="value scheduled" ;;
         "cron remove|"*) action="value scheduled" ;;
@@ -141,7 +142,7 @@ _claw_words() {
         "channel setup|options") echo "--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
         "completion|options") echo "--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
         "config|options") echo "--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
-        "config|names") echo "show get set unset check path edit schema" ;;
+        "config|names") echo "show get set unset check path edit apply history undo schema" ;;
         "config show|options") echo "--origin --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
         "config get|options") echo "--reveal --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
         "config set|options") echo "--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
@@ -149,6 +150,9 @@ _claw_words() {
         "config check|options") echo "--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
         "config path|options") echo "--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
         "config edit|options") echo "--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "config apply|options") echo "--dry-run --no-probe --deep --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "config history|options") echo "--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "config undo|options") echo "--dry-run --no-probe --force --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
         "config schema|options") echo "--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
         "cost|options") echo "--by --since --until --today --calls --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
         "cron|options") echo "--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
@@ -164,7 +168,7 @@ _claw_words() {
         "cron run|options") echo "--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
         "cron runs|options") echo "-n --limit --output --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
         "do|options") echo "-m --model -p --provider --timeout --no-log --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
-        "doctor|options") echo "--fix --deep --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "doctor|options") echo "--fix --dry-run --deep --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
         "estop|options") echo "--reason --lift --status --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
         "gateway|options") echo "--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
         "gateway|names") echo "serve token pair link" ;;

@@ -318,6 +318,7 @@ LATE = {
     },
     "claw.cli.invocation": {"claw.cli.terminal.approval"},
     "claw.config.edit": {"claw.config.secrets"},
+    "claw.config.history": {"claw.config.secrets"},
     "claw.config.environment": {"claw.config.parse"},
     "claw.config.places": {"claw.security.files"},
     "claw.config.tree": {
@@ -472,6 +473,7 @@ LATE = {
     "claw.wiring.status.waiting": {"claw.wiring.channels.names"},
     "claw.wiring.templates.files": {
         "claw.config.store",
+        "claw.config.write",
         "claw.security.files",
     },
     "claw.tools.mcp.pool": {

@@ -253,6 +253,12 @@ COMMANDS: dict[str, tuple[str, str]] = {
                     _AT + "config.show:path"),
     "config edit": ("Open config.toml in an editor and check it before it "
                     "counts.", _AT + "config.edit:edit"),
+    "config apply": ("Put a whole config.toml in place, if it holds.",
+                     _AT + "config.apply:apply"),
+    "config history": ("List earlier versions of config.toml, or show what "
+                       "changed after one.", _AT + "config.history:history"),
+    "config undo": ("Bring an earlier version of config.toml back.",
+                    _AT + "config.history:undo"),
     "config schema": ("Print a JSON Schema of all settings, for editors.",
                       _AT + "config.show:schema_"),
     "session list": ("List conversations, latest first.",

@@ -26,12 +26,14 @@ class Invocation:
     def __init__(self) -> None:
         self.options: dict[str, Any] = {}
         self._is_adopted = False
+        self._command = ""
 
     @classmethod
     def of(cls, context: Any) -> "Invocation":
         found = context.find_object(cls)
         if found is None:
             raise RuntimeError("no Invocation in this context")
+        found._command = context.command_path
         return found  # type: ignore[no-any-return]
 
     @property
@@ -86,7 +88,8 @@ class Invocation:
     @cached_property
     def _located(self) -> Places:
         places = locate(self.options.get("config_dir"),
-                        self.options.get("workspace"))
+                        self.options.get("workspace"),
+                        command=self._command)
         find_owned(places)
         return places
 

@@ -86,12 +86,11 @@ class Draft:
 
     def save(self) -> None:
         """Write it, if anything changed."""
-        if not self._changed:
-            return
-        replace(self.places, self.encode(), self._before)
+        if self._changed:
+            replace(self.places, self.render(), self._before)
 
-    def encode(self) -> bytes:
-        """The text as it would be written."""
+    def render(self) -> bytes:
+        """The bytes as they will stand in the file."""
         text = self._text.replace("\n", "\r\n") if self._crlf else self._text
         mark = _BOM if self._old.startswith(_BOM) else b""
         return mark + text.encode()

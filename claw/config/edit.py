@@ -88,14 +88,20 @@ def replace_text(places: Places, data: bytes, expected: bytes | None
                 f"{places.config_file} was changed meanwhile",
                 hint="bring the two together by hand")
         draft = Draft(places, expected, data)
-        sealed = []
-        for path, value in find_open_secrets(draft.tree.raw):
-            stored = _seal_value(draft, path, value)
-            if stored != value:
-                sealed.append((path, stored))
-        if sealed:
-            draft.set_all(sealed)
+        sealed = seal_all(draft)
         draft.save()
+    return sealed
+
+
+def seal_all(draft: Draft) -> list[Path]:
+    """Encrypt the secrets that stand there in plain; which."""
+    sealed = []
+    for path, value in find_open_secrets(draft.tree.raw):
+        stored = _seal_value(draft, path, value)
+        if stored != value:
+            sealed.append((path, stored))
+    if sealed:
+        draft.set_all(sealed)
     return [path for path, _ in sealed]
 
 

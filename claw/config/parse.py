@@ -70,7 +70,8 @@ def parse(text: str, name: str) -> dict[str, Any]:
         raise _syntax_error(text, name, str(error)) from error
 
 
-def read_file(path: Path) -> tuple[bytes, int]:
+def read_file(path: Path, most_bytes: int = MOST_BYTES
+              ) -> tuple[bytes, int]:
     """(bytes, mode bits) of a regular file. Never waits for a pipe."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -81,8 +82,8 @@ def read_file(path: Path) -> tuple[bytes, int]:
                     f"{path} is not a regular file",
                     hint="move it away, or choose another folder with "
                          "--config-dir")
-            data = file.read(MOST_BYTES + 1)
-            _refuse_much(data, path)
+            data = file.read(most_bytes + 1)
+            _refuse_much(data, path, most_bytes)
             return data, stat.S_IMODE(mode)
     except OSError as error:
         raise ConfigError(
@@ -109,10 +110,12 @@ def decode_text(data: bytes, path: Path) -> str:
             "UTF-8", hint="save the file as UTF-8") from error
 
 
-def _refuse_much(data: bytes, path: Path) -> None:
-    if len(data) > MOST_BYTES:
+def _refuse_much(data: bytes, path: Path, most_bytes: int = MOST_BYTES
+                 ) -> None:
+    if len(data) > most_bytes:
         raise ConfigError(
-            f"{path} holds more than 1 MiB, which no settings do",
+            f"{path} holds more than {most_bytes >> 20} MiB, which no "
+            "settings do",
             hint="move it away, or take out what does not belong there")
 
 

@@ -19,7 +19,8 @@ class Places(Value):
     """The two folders, absolute, and the rule that chose each.
 
     `trusted`: what lies in the workspace counts (decided by
-    wiring/workspace/trust.py).
+    wiring/workspace/trust.py). `command`: which one this is ("claw config
+    set"), for the history of the settings.
     Origins: "--config-dir" or "--workspace", "CLAW_HOME" or
     "CLAW_WORKSPACE", "default", "default (HOME unset: passwd entry)".
     """
@@ -29,6 +30,7 @@ class Places(Value):
     home_origin: str
     workspace_origin: str
     trusted: bool = True
+    command: str = ""
 
     def resolve_granted(self, text: str) -> Path:
         """Where a folder of the settings leads; a relative one is one of
@@ -47,7 +49,8 @@ class Places(Value):
 
 
 def locate(config_dir: str | None = None, workspace: str | None = None,
-           env: Mapping[str, str] | None = None) -> Places:
+           env: Mapping[str, str] | None = None, *, command: str = ""
+           ) -> Places:
     """The places for these flags and this environment (default: ours).
 
     An empty flag is a UsageError, an empty variable counts as unset.
@@ -62,7 +65,7 @@ def locate(config_dir: str | None = None, workspace: str | None = None,
     workspace_path, workspace_origin = _choose(
         "--workspace", workspace, "CLAW_WORKSPACE", env)
     return Places(home, workspace_path or home / "workspace", home_origin,
-                  workspace_origin)
+                  workspace_origin, command=command)
 
 
 def refuse_links(places: Places) -> None:
@@ -79,7 +82,7 @@ def refuse_links(places: Places) -> None:
         return
     from claw.security.files import nofollow
     for name in ("config.toml", "config.toml.bak", ".secret_key",
-                 ".config.lock"):
+                 ".config.lock", ".config.apply", "config.history"):
         found = nofollow.status(workspace, home / name)
         if found is not None and stat.S_ISLNK(found.st_mode):
             raise nofollow.refuse(home / name, found)

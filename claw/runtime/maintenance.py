@@ -51,7 +51,8 @@ async def write_states(health: Health, path: Path, log: Log) -> None:
     written: object = None
     due = 0.0
     while True:
-        parts, now = health.snapshot()["components"], health.clock()
+        seen, now = health.snapshot(), health.clock()
+        parts = seen["components"], seen["settings_tried"]
         if parts != written or now >= due:
             try:
                 await asyncio.to_thread(write_state, health, path)

@@ -18,6 +18,7 @@ from claw.config.tree import SettingError, Tree
 from claw.config.validate import BACKEND_KEYS, findings
 from claw.core.registry import load_dotted, nearest
 from claw.memory import REGISTRY as MEMORY
+from claw.providers.catalog.vendors import find_vendor
 from claw.wiring.channels.names import (
     CONSOLE,
     GATEWAY,
@@ -157,12 +158,17 @@ def unknown(tree: Tree, path: Path) -> SettingError:
         if not is_meaningful(path[:length]):
             break
     parent, name = path[:length - 1], path[length - 1]
-    fields = (field for kind in members(kind_at(parent)) if is_struct(kind)
-              for field in list_fields(kind))
-    near = nearest(name, {*names_below(parent), *fields})
+    near = nearest(name, list_names(parent))
     hint = (f'did you mean "{near}"?' if near
             else "see the names with: claw config schema")
     return tree.wrong(path[:length], "unknown key", hint)
+
+
+def list_names(parent: Path) -> set[str]:
+    """The names that mean something in this table."""
+    fields = (field for kind in members(kind_at(parent)) if is_struct(kind)
+              for field in list_fields(kind))
+    return {*names_below(parent), *fields}
 
 
 def validate(before: Tree, after: Tree, path: Path) -> None:
@@ -197,6 +203,9 @@ def find_problems(tree: Tree, near: Path | None = None
         None, "memory", "storage") else ()
     for rule in findings(tree, backends, head):
         path = split_key(rule.key)
+        if len(path) == 2 and path[0] == "model_providers" \
+                and find_vendor(path[1]) is not None:
+            continue  # a known vendor has an address
         if path not in told:
             found.append(tree.wrong(path, rule.message, rule.hint))
     return found

@@ -190,7 +190,8 @@ def test_no_drafts_stay_behind(write):
     change(places, "api_key", "sk-1")
 
     assert sorted(os.listdir(places.home)) == [
-        ".config.lock", ".secret_key", "config.toml", "config.toml.bak"]
+        ".config.lock", ".secret_key", "config.history", "config.toml",
+        "config.toml.bak"]
 
 
 def test_a_linked_file_stays_a_link(write, tmp_path):

@@ -343,3 +343,12 @@ def test_check_names_open_files(places):
     assert [f.hint for f in check_settings(load(places, {}))] == [
         f"chmod 600 '{places.config_file}'",
         f"chmod 600 '{places.key_file}'"]
+
+
+@pytest.mark.parametrize(("name", "problems"), [
+    ("anthropic", 0), ("claude", 0), ("mine", 1)])
+def test_a_table_of_a_known_vendor_may_hold_its_key_alone(
+        places, name, problems):
+    tree = written(places, f'[model_providers.{name}]\napi_key = "x"\n')
+
+    assert len(find_problems(tree)) == problems

@@ -58,7 +58,7 @@ class Sender:
         if told is not None:
             return told
         at = part.data.get("at")
-        return isinstance(at, float) and 0 <= self._now() - at < KEY_S
+        return isinstance(at, int | float) and 0 <= self._now() - at < KEY_S
 
     def note_quote(self, own_id: str, message_id: str, token: str) -> None:
         """How a message is quoted."""

@@ -122,7 +122,7 @@ class Replies:
             return Token(value, float(until))
         found, ends = part.data.get("reply"), part.data.get("until")
         return Token(found, ends) if isinstance(found, str) \
-            and isinstance(ends, float) else None
+            and isinstance(ends, int | float) else None
 
     def _is_fresh(self, token: Token) -> bool:
         return self._now() < token.until - KNOWN_S + FRESH_S

@@ -47,7 +47,9 @@ Japan). An answer within 45 seconds is a *reply* and costs nothing;
 what comes later, or answers nothing, is a *push* and counts once for each
 reader. Up to five texts go in one. When the month is used up, pushes wait in
 the outbox and go out as replies, one for each message that the person writes
-from then on; `claw queue list` and `claw channel doctor line` say so.
+from then on; `claw queue list` and `claw channel doctor line` say so. A push
+is shown once, whatever is killed; so is a reply, unless claw is away for the
+minute after it was cut off: then it comes again with "(possibly repeated)".
 
 **Files.** What people send is fetched. LINE takes no files from bots, only
 https addresses of JPEG and PNG pictures; in the place of any other file stands

@@ -7,16 +7,23 @@ import typer
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
 from claw.cli.show.check_list import report
-from claw.core.errors import UsageError
+from claw.config.history import list_versions
+from claw.core.errors import ClawError, StorageError, UsageError
 from claw.providers.check import PAID
+from claw.wiring.checks.check import Check
 from claw.wiring.checks.doctor import run_checks
 
 
-@examples("claw doctor", "claw doctor --fix", "claw doctor --deep",
+@examples("claw doctor", "claw doctor --fix", "claw doctor --fix --dry-run",
+          "claw doctor --deep",
           "claw doctor --json | jq '.checks[] | select(.status != \"ok\")'")
 def doctor(context: typer.Context,
            fix: Annotated[bool, typer.Option(
-               "--fix", help="Repair what can be repaired safely.")] = False,
+               "--fix", help="Repair what can be repaired safely: each step "
+                              "is shown, with what takes it back.")] = False,
+           dry_run: Annotated[bool, typer.Option(
+               "--dry-run", help="With --fix: show the steps and do "
+                                 "nothing.")] = False,
            deep: Annotated[bool, typer.Option(
                "--deep", help="Ask the model real questions too, as claw "
                               "provider test does; that may cost money."
@@ -34,8 +41,11 @@ def doctor(context: typer.Context,
         raise UsageError("--ask is called --deep now",
                          hint="claw doctor --deep")
     run = Invocation.of(context)
+    if dry_run and not fix:
+        raise UsageError("--dry-run goes with --fix",
+                         hint="claw doctor --fix --dry-run")
     if fix:
-        _mend(run, deep=deep)
+        _mend(run, deep=deep, dry_run=dry_run)
     if deep and run.out.on_terminal:
         run.out.note(PAID)
     code = report(run, run_checks(run.places, asks=deep))
@@ -45,11 +55,38 @@ def doctor(context: typer.Context,
     raise typer.Exit(code)
 
 
-def _mend(run: Invocation, *, deep: bool) -> None:
-    """Mend what can be; what is done is shown while it lasts."""
+def _mend(run: Invocation, *, deep: bool, dry_run: bool) -> None:
+    """Mend what can be: each step is said, done, and what takes it back is
+    said. One that fails keeps no other from being done."""
     with run.out.waiting("looking for what can be fixed"):
         checks = list(run_checks(run.places, asks=deep))
-    for check in checks:
-        if check.repair and check.status != "ok":
+    found = [c for c in checks if c.repair and c.status != "ok"]
+    kept = len(list_versions(run.places))
+    for check in found:
+        what = check.fix or check.detail
+        back = f"back: {check.undo}" if check.undo \
+            else "this can't be taken back"
+        if dry_run:
+            run.out.note(f"{check.id}: would {what} ({back})")
+            continue
+        run.out.note(f"{check.id}: {what}")
+        try:
+            _repair(check)
+        except ClawError as error:
+            run.out.error(error)
+        else:
+            run.out.note(f"fixed: {check.id}; {back}")
+    kept = len(list_versions(run.places)) - kept
+    if kept > 1:
+        run.out.note("config.toml as it was before all of these: claw config "
+                     f"undo {kept} --force")
+    if not found:
+        run.out.note("there is nothing that --fix can repair")
+
+
+def _repair(check: Check) -> None:
+    try:
+        if check.repair:
             check.repair()
-            run.out.note(f"fixed: {check.detail}")
+    except OSError as error:
+        raise StorageError(f"{check.id}: {error}") from error

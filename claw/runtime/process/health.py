@@ -61,12 +61,15 @@ class Component:
 @dataclass(slots=True)
 class Health:
     """Every component by name, e.g. "channel:webhook". `command` is what
-    the process does."""
+    the process does. `settings`: SHA-256 of the config.toml in force,
+    `settings_tried` of the last one that it wanted to take over."""
 
     command: str = "listen"
     now: Callable[[], float] = time.time
     clock: Callable[[], float] = time.monotonic
     parts: dict[str, Component] = field(default_factory=dict)
+    settings: str | None = None
+    settings_tried: str | None = None
     _received: dict[str, float] = field(default_factory=dict)
     _excused: dict[str, float] = field(default_factory=dict)
     _failing: set[str] = field(default_factory=set)
@@ -140,6 +143,8 @@ class Health:
         return {"pid": os.getpid(), "command": self.command,
                 "updated_at": _utc(self.now()),
                 "uptime_seconds": int(self.clock() - self._started),
+                "settings": self.settings,
+                "settings_tried": self.settings_tried,
                 "components": {name: self.parts[name].to_json()
                                for name in sorted(self.parts)}}
 

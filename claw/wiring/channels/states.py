@@ -58,13 +58,16 @@ class ChannelState(Value):
 
 class Running(Value):
     """What a running `claw listen` (or `command`) last wrote: its parts by
-    name, since when it runs (RFC 3339) and how old that is."""
+    name, since when it runs (RFC 3339) and how old that is. `settings` and
+    `settings_tried` as claw.runtime.process.health.Health has them."""
 
     pid: int
     command: str
     since: str | None
     age_s: float
     parts: dict[str, Any]
+    settings: str | None = None
+    settings_tried: str | None = None
 
 
 def states(tree: Tree) -> list[ChannelState]:
@@ -113,7 +116,14 @@ def _read_running(path: Path) -> Running | None:
     except (KeyError, TypeError, ValueError, OverflowError):
         since = None
     return Running(int(str(state["pid"])), str(state.get("command")
-                   or "listen"), since, age, state["components"])
+                   or "listen"), since, age, state["components"],
+                   _read_digest(state, "settings"),
+                   _read_digest(state, "settings_tried"))
+
+
+def _read_digest(state: dict[str, Any], name: str) -> str | None:
+    found = state.get(name)
+    return found if isinstance(found, str) else None
 
 
 def _is_alive(pid: object) -> bool:

@@ -17,13 +17,17 @@ Status: TypeAlias = Literal["ok", "warn", "fail", "skip"]
 
 
 class Check(Value):
-    """One finding. `repair` mends it (claw doctor --fix) where it can."""
+    """One finding. `repair` mends it (claw doctor --fix) where it can:
+    `fix` says what it does, `undo` the command that takes it back (None:
+    nothing does)."""
 
     id: str
     status: Status
     detail: str
     hint: str | None = None
     repair: Callable[[], None] | None = None
+    fix: str | None = None
+    undo: str | None = None
 
     @property
     def group(self) -> str:
@@ -39,7 +43,7 @@ class Check(Value):
 
     def to_json(self) -> dict[str, str | None]:
         return {"id": self.id, "group": self.group, "status": self.status,
-                "detail": self.detail, "hint": self.hint}
+                "detail": self.detail, "hint": self.hint, "fix": self.fix}
 
 
 Probe: TypeAlias = Callable[..., Iterator[Check]]

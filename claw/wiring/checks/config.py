@@ -10,6 +10,7 @@ from claw.config.keys import Path, join_key
 from claw.config.known import STRICT
 from claw.config.tree import SettingError, Tree
 from claw.config.validate import Finding, Level
+from claw.wiring.checks.check import Check, Status
 from claw.wiring.sections import find_problems, inert, is_meaningful, kind_at
 from claw.wiring.sections import unknown as unknown_error
 
@@ -37,6 +38,20 @@ def check_settings(tree: Tree) -> list[Finding]:
              *_find_open_files(tree), *_find_unused(tree)]
     order = ("error", "warning", "note")
     return sorted(found, key=lambda f: order.index(f.level))
+
+
+def run_settings_checks(tree: Tree) -> Iterator[Check]:
+    """What `check_settings` finds, as checks."""
+    for finding in check_settings(tree):
+        if not finding.key.endswith((".toml", ".secret_key")):
+            yield Check(
+                f"config.{finding.key}", _STATUS[finding.level],
+                finding.text, finding.hint
+                or f"claw config get {finding.key}")
+
+
+_STATUS: dict[Level, Status] = {"error": "fail", "warning": "warn",
+                                "note": "ok"}
 
 
 def find_refused(tree: Tree) -> list[Finding]:

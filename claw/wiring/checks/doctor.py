@@ -40,17 +40,22 @@ from claw.wiring.checks.channels import channel_checks
 from claw.wiring.checks.check import (
     Check,
     Group,
-    Status,
     run,
     run_groups,
 )
-from claw.wiring.checks.config import check_settings
+from claw.wiring.checks.config import run_settings_checks
 from claw.wiring.checks.gateway import GATEWAY
 from claw.wiring.checks.log import check_log, check_map
 from claw.wiring.checks.mcp import MCP
 from claw.wiring.checks.memory import MEMORY
 from claw.wiring.checks.people import PEOPLE_CHECKS
 from claw.wiring.checks.places import CONFIG, DISK, PYTHON, WORKSPACE
+from claw.wiring.checks.repairs import (
+    add_repair,
+    check_drafts,
+    check_home_modes,
+    check_unfinished,
+)
 from claw.wiring.checks.schedule import SCHEDULE
 from claw.wiring.checks.skills import SKILLS
 from claw.wiring.hooks import build_hooks
@@ -66,6 +71,8 @@ CHANNELS = Group("channels")
 CHANNELS.check(channel_checks)
 SANDBOX = Group("sandbox")
 PLUG_INS = Group("plug_ins")
+CONFIG.check(check_home_modes)
+CONFIG.check(check_drafts)
 DISK.check(check_log)
 DISK.check(check_map)
 # In the order of the report, after the settings themselves.
@@ -80,22 +87,15 @@ def run_checks(places: Places, *, asks: bool = False) -> Iterator[Check]:
     trees: list[Tree] = []
 
     def read_config() -> Iterator[Check]:
+        yield from check_unfinished(places)
         trees.append(load(places))
         yield from CONFIG.run(places)
-        for finding in check_settings(trees[0]):
-            if not finding.key.endswith((".toml", ".secret_key")):
-                yield Check(
-                    f"config.{finding.key}", _STATUS[finding.level],
-                    finding.text,
-                    finding.hint or f"claw config get {finding.key}")
+        yield from (add_repair(trees[0], check)
+                    for check in run_settings_checks(trees[0]))
     yield from run("config", read_config)
     yield from run_groups(
         [ASKED_PROVIDERS if asks and group is PROVIDERS else group
          for group in GROUPS], places, trees[0] if trees else None)
-
-
-_STATUS: dict[str, Status] = {"error": "fail", "warning": "warn",
-                              "note": "ok"}
 
 
 @PROVIDERS.check

@@ -48,17 +48,6 @@ def check_stop(places: Places) -> Iterator[Check]:
                     "claw estop --lift")
 
 
-@CONFIG.check
-def check_modes(places: Places) -> Iterator[Check]:
-    """Whether others may read the settings or the key of their secrets."""
-    for name, file in (("config.mode", places.config_file),
-                       ("config.key_mode", places.key_file)):
-        if file.is_file() and stat.S_IMODE(file.stat().st_mode) & 0o077:
-            yield Check(name, "warn", f"others may read {file}",
-                        f"chmod 600 {shlex.quote(str(file))}",
-                        repair=partial(file.chmod, 0o600))
-
-
 @WORKSPACE.check
 def check_trust(places: Places) -> Iterator[Check]:
     """Whether what lies in a folder from elsewhere counts."""
@@ -98,6 +87,9 @@ def check_workspace(places: Places) -> Iterator[Check]:
         yield Check("workspace.mode", "warn",
                     f"others may look into {workspace}",
                     f"chmod 700 {shlex.quote(str(workspace))}",
+                    fix=f"chmod 700 {shlex.quote(str(workspace))}",
+                    undo=f"chmod {stat.S_IMODE(workspace.stat().st_mode):o} "
+                         + shlex.quote(str(workspace)),
                     repair=partial(workspace.chmod, 0o700))
     if os.access(workspace, os.W_OK | os.X_OK):
         yield Check("workspace.writable", "ok", "it can be written")

@@ -310,16 +310,24 @@ class Runtime:
             except (ClawError, OSError) as error:
                 hint = getattr(error, "hint", None)
                 self.health.error("config", str(error), hint)
+                self.health.settings_tried = now.digest
                 self._log("config.rejected", error=str(error), hint=hint
                           or "the settings from before stay in force")
                 return False
             self.gateway.renew()
             self.health.parts.pop("config", None)
+            self.note_settings()
             for warning in tree.warnings:
                 self._log("config.warning", text=warning)
             self._log("config.reloaded",
                       channels=",".join(self.live.channels))
             return True
+
+    def note_settings(self) -> None:
+        """Tell other processes which config.toml is in force."""
+        if self._stamp is not None:
+            self.health.settings = self._stamp.digest
+            self.health.settings_tried = self._stamp.digest
 
     def looks_changed(self) -> bool:
         """Whether time or size of config.toml are others: cheap enough
@@ -489,6 +497,7 @@ async def open_service(places: Places, only: Sequence[str], log: Log, *,
         stack.callback(runtime.close_log)
         stack.callback(runtime.gateway.close)
         runtime.live = await runtime.build(tree)
+        runtime.note_settings()
         for warning in tree.warnings:
             log("config.warning", text=warning)
         tree.warnings.clear()

@@ -8,19 +8,19 @@ can be run again: after an interruption it goes on where it stopped.
 from collections.abc import Callable
 from datetime import datetime
 
-from claw.config.edit import replace_text
 from claw.config.tree import load
 from claw.core.errors import ClawError
 from claw.core.value import Value
+from claw.wiring.apply import apply_text
 from claw.wiring.channels.names import list_configured
-from claw.wiring.migrate import (
-    Part,
-    files_part,
-    jobs_part,
-    memories_part,
-    sessions_part,
-    settings_part,
-    skills_part,
+from claw.wiring.migrate import Part
+from claw.wiring.migrate.parts import (
+    files,
+    jobs,
+    memories,
+    sessions,
+    settings,
+    skills,
 )
 from claw.wiring.migrate.plan import Notify, Plan
 
@@ -35,7 +35,7 @@ class Report(Value):
 
 
 def carry_out(plan: Plan, *, notify: Notify = lambda _: None,
-              now: Callable[[], datetime] = jobs_part.utc_now) -> Report:
+              now: Callable[[], datetime] = jobs.utc_now) -> Report:
     """Bring the parts of the plan, in its order. `notify` hears which one
     is under way."""
     notes = list(plan.notes)
@@ -60,29 +60,30 @@ def _carry(name: str, plan: Plan, notes: list[str], now: datetime) -> Part:
     if name == "settings":
         return _carry_settings(plan)
     if name == "files":
-        return files_part.carry(agent, held.files, places)
+        return files.carry(agent, held.files, places)
     if name == "skills":
-        return skills_part.carry(held.skills, places.home)
+        return skills.carry(held.skills, places.home)
     tree = load(places)
     if name == "memories":
-        return memories_part.carry(agent, held.memories, tree, notes)
+        return memories.carry(agent, held.memories, tree, notes)
     if name == "sessions":
-        return sessions_part.carry(agent, held.sessions, tree, notes)
-    return jobs_part.carry(held.jobs, places, set(list_configured(tree)),
+        return sessions.carry(agent, held.sessions, tree, notes)
+    return jobs.carry(held.jobs, places, set(list_configured(tree)),
                            now)
 
 
 def _carry_settings(plan: Plan) -> Part:
-    """One change to config.toml, secrets sealed."""
+    """One change to config.toml, secrets sealed, taken back where it does
+    not hold."""
     places = plan.places
-    decided = settings_part.compare(
-        plan.holdings.settings, settings_part.read_own(places),
+    decided = settings.compare(
+        plan.holdings.settings, settings.read_own(places),
         loosening=plan.loosening)
-    made = settings_part.make_candidate(decided, places)
-    part = settings_part.build_part(decided)
+    made = settings.make_candidate(decided, places)
+    part = settings.build_part(decided)
     if made is None:
         return part
-    replace_text(places, *made)
-    return Part(part.name, part.items,
-                undo=f"the settings as they were: {places.config_file}.bak"
-                if made[1] is not None else f"remove {places.config_file}")
+    data, before = made
+    applied = apply_text(places, data, expected=before)
+    return Part(part.name, part.items, undo="claw config undo"
+                if applied.version else f"remove {places.config_file}")

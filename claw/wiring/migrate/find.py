@@ -8,7 +8,7 @@ from pathlib import Path
 from claw.config.places import locate
 from claw.core.errors import ClawError, NotFoundError, UsageError
 from claw.wiring.migrate import AGENTS, Found
-from claw.wiring.migrate.source import Source
+from claw.wiring.migrate.reading.source import Source
 
 # Where each keeps its things below the user's home, the newest name first,
 # the variable that moves it, and files of which one must be there.

@@ -8,19 +8,16 @@ from claw.config.tree import Tree, load
 from claw.core.errors import ClawError, UsageError
 from claw.core.value import Value, hidden
 from claw.wiring.channels.names import list_configured
-from claw.wiring.migrate import (
-    PARTS,
-    Found,
-    Holdings,
-    Part,
-    files_part,
-    jobs_part,
-    memories_part,
-    sessions_part,
-    settings_part,
-    skills_part,
-)
+from claw.wiring.migrate import PARTS, Found, Holdings, Part
 from claw.wiring.migrate.agents import hermes, nanobot, openclaw, zeroclaw
+from claw.wiring.migrate.parts import (
+    files,
+    jobs,
+    memories,
+    sessions,
+    settings,
+    skills,
+)
 
 Notify = Callable[[str], None]
 READERS: dict[str, Callable[[Found], Holdings]] = {
@@ -48,7 +45,7 @@ class Plan(Value):
 
 def plan(found: Found, places: Places, *, only: Collection[str] = PARTS,
          loosening: bool = False, notify: Notify = lambda _: None,
-         now: Callable[[], datetime] = jobs_part.utc_now) -> Plan:
+         now: Callable[[], datetime] = jobs.utc_now) -> Plan:
     """What would come of an agent. `notify` hears which part is looked at.
 
     A part that can't be read says so (`problem`) and does not keep the
@@ -102,22 +99,22 @@ def _look(name: str, found: Found, holdings: Holdings, tree: Tree,
     agent, places = found.agent, tree.places
     try:
         if name == "settings":
-            over = len(holdings.settings) - settings_part.MOST
+            over = len(holdings.settings) - settings.MOST
             if over > 0:
                 notes.append(f"{over:,} settings past the first "
-                             f"{settings_part.MOST:,} were not looked at")
-            return settings_part.build_part(settings_part.compare(
-                holdings.settings, settings_part.read_own(places),
+                             f"{settings.MOST:,} were not looked at")
+            return settings.build_part(settings.compare(
+                holdings.settings, settings.read_own(places),
                 loosening=loosening))
         if name == "files":
-            return files_part.look(agent, holdings.files, places)
+            return files.look(agent, holdings.files, places)
         if name == "memories":
-            return memories_part.look(agent, holdings.memories, tree, notes)
+            return memories.look(agent, holdings.memories, tree, notes)
         if name == "skills":
-            return skills_part.look(holdings.skills, places.home)
+            return skills.look(holdings.skills, places.home)
         if name == "sessions":
-            return sessions_part.look(agent, holdings.sessions, tree, notes)
-        return jobs_part.look(holdings.jobs, places, set(list_channels(
+            return sessions.look(agent, holdings.sessions, tree, notes)
+        return jobs.look(holdings.jobs, places, set(list_channels(
             tree, holdings, settings=True)), now)
     except ClawError as error:
         return Part(name, problem=error.message, hint=error.hint)

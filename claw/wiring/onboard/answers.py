@@ -18,7 +18,8 @@ from typing import Any
 from claw.config.keys import is_secret
 from claw.config.places import Places
 from claw.config.secrets import create_key, read_key, seal, unseal
-from claw.config.store import current, write_file
+from claw.config.store import current
+from claw.config.write import write_file
 from claw.core.errors import ClawError, StorageError, UnavailableError
 from claw.core.folders import make_private
 
@@ -50,6 +51,7 @@ class Answers:
         self._places = places
         self._keeps = keeps
         self._given: dict[str, str] = {}
+        self._flags: set[str] = set()
         self.done: list[str] = []
         self.before: dict[str, str] | None = None
 
@@ -102,6 +104,8 @@ class Answers:
 
     def forget(self, *names: str) -> None:
         """Take answers back, and what hangs on them."""
+        if not names:
+            return
         gone, more = set[str](), {*names}
         while more:
             gone |= more
@@ -113,15 +117,38 @@ class Answers:
                 SETTING in gone and name.startswith(SETTING))}
         self._save()
 
+    def give_flags(self, flags: Mapping[str, str]) -> list[str]:
+        """Keep what the flags say, as if it had been answered first; the
+        names whose answer is another one now."""
+        changed = [name for name, text in flags.items()
+                   if self._given.get(name) != text]
+        self.forget(*(name for name in changed if name in self._given))
+        self._given = {**flags, **{name: text for name, text
+                                   in self._given.items()
+                                   if name not in flags}}
+        self._flags = set(flags)
+        if changed:
+            self._save()
+        return changed
+
+    @property
+    def can_go_back(self) -> bool:
+        """Whether a person gave an answer."""
+        return any(name not in self._flags and name not in NOTES
+                   for name in self._given)
+
     def take_back(self) -> str | None:
-        """Forget the last answer that a person gave; its name."""
-        while self._given:
-            last = next(reversed(self._given))
+        """Forget the last answer that a person gave; its name, None where
+        there is none. What a flag says stays."""
+        while True:
+            last = next((name for name in reversed(self._given)
+                         if name not in self._flags), None)
+            if last is None:
+                return None
             self.forget(last, *(way for way in WAYS
                                 if last in _HANGS_ON[way]))
             if last not in NOTES:
                 return last
-        return None
 
     def finish(self, step: str) -> None:
         """A step is done: its answers are in force."""

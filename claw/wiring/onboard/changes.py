@@ -7,7 +7,6 @@ from typing import Any
 
 from claw.config.display import mask, to_toml
 from claw.config.draft import Draft
-from claw.config.edit import replace_text
 from claw.config.environment import parse_value
 from claw.config.keys import Path, is_secret, join_key
 from claw.config.parse import decode_text, parse
@@ -15,6 +14,7 @@ from claw.config.places import Places
 from claw.config.store import current
 from claw.config.tree import SettingError, Tree, lay_over
 from claw.core.errors import StorageError, UsageError
+from claw.wiring.apply import apply_text
 from claw.wiring.sections import validate
 
 Values = Mapping[Path, Any]  # None: not set
@@ -52,7 +52,7 @@ class ConfigWriter:
                 self._data = data
                 return
             try:
-                replace_text(self.places, data, before)
+                apply_text(self.places, data, expected=before)
                 return
             except StorageError:
                 if not left or current(self.places) == before:
@@ -83,7 +83,7 @@ def edit_text(places: Places, before: bytes | None, values: Values) -> bytes:
             draft.set(path, value)
             changed = True
             validate(build_tree(places, before or b""), draft.tree, path)
-    return draft.encode() if changed else before or b""
+    return draft.render() if changed else before or b""
 
 
 def build_tree(places: Places, data: bytes) -> Tree:

@@ -153,7 +153,8 @@ def save_template(places: Places, name: str, data: bytes, *,
     RefusedError where another one stands there: not with `force`, and not
     for the one that `was` there.
     """
-    from claw.config.store import lock_settings, write_file
+    from claw.config.store import lock_settings
+    from claw.config.write import write_file
     name = check_name(name)
     path = own_path(places, name)
     parse_template(decode_text(data, path), name, path)

@@ -146,7 +146,8 @@ def build_sandbox(tree: Tree, policy: SecurityPolicy,
 def _config_files(*folders: Path) -> list[Path]:
     """Settings and key, should they lie in what a command can see."""
     return [folder / name for folder in dict.fromkeys(folders)
-            for name in ("config.toml", "config.toml.bak", ".secret_key",
+            for name in ("config.toml", "config.toml.bak", "config.history",
+                         ".config.apply", ".secret_key",
                          "active_workspace.toml", TRUST_FOLDER, ESTOP)]
 
 

@@ -1,6 +1,5 @@
 """claw onboard without a terminal: every answer a flag."""
 
-import os
 import re
 import subprocess
 import sys
@@ -8,6 +7,7 @@ import tomllib
 
 import pytest
 
+from claw.testing.fake_mattermost import FakeMattermost
 from claw.testing.fake_openai import FakeOpenAI
 from claw.testing.fake_telegram import FakeTelegram
 from claw.wiring.onboard.answers import FILE
@@ -172,30 +172,43 @@ def test_a_refused_token_is_told_and_not_written(claw, home):
     assert not (home / "config.toml").exists()
 
 
-def test_pairing_over_the_wire_and_a_first_message(
-        claw, home, environment, tmp_path):
-    (tmp_path / "token").write_text("")
-    with FakeTelegram() as platform:
+PLATFORMS = {
+    "telegram": (FakeTelegram, "api_base_url",
+                 lambda platform, text: platform.post(text, username="mina"),
+                 lambda platform: [m.text for m in platform.messages()]),
+    "mattermost": (FakeMattermost, "url",
+                   lambda platform, text: platform.write_when_heard(
+                       lambda: platform.post(f" {text}")),
+                   lambda platform: platform.answers()),
+}
+
+
+@pytest.mark.parametrize("name", PLATFORMS)
+def test_pairing_over_the_wire(home, environment, tmp_path, name):
+    build, address, post, list_answers = PLATFORMS[name]
+    with build() as platform:
         (tmp_path / "token").write_text(platform.token + "\n")
         wizard = subprocess.Popen(
             [sys.executable, "-m", "claw", "onboard", "--yes", "--channel",
-             "telegram", "--set-file", f"bot_token={tmp_path / 'token'}",
-             "--set", f"api_base_url={platform.url}", "--pair", "60"],
+             name, "--set-file", f"bot_token={tmp_path / 'token'}",
+             "--set", f"{address}={platform.url}", "--pair", "60"],
             env=environment, stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        code = next(found[1] for line in wizard.stderr if (
-            found := re.search(r"/bind (\d+)", line)))
-        platform.post(f"/bind {code}", username="mina")
+        said = []
+        for line in wizard.stderr:
+            said.append(line)
+            if found := re.search(r"/bind (\d+)", line):
+                post(platform, f"/bind {found[1]}")
+                break
         out, err = wizard.communicate(timeout=60)
 
-        assert wizard.returncode == 0
-        assert "mina (1001) may write now" in err
-        assert [m.text for m in platform.messages()] == ["You are paired."]
+        assert wizard.returncode == 0, (said, err)
+        assert "may write now" in err
+        assert list_answers(platform) == ["You are paired."]
     assert "claw listen" in out
-    telegram = read(home)["channels_config"]["telegram"]
-    assert telegram["allowed_users"] == ["1001"]
-    assert platform.token not in out + err + os.fsdecode(
-        (home / "config.toml").read_bytes())
+    assert len(read(home)["channels_config"][name]["allowed_users"]) == 1
+    assert platform.token not in out + err + "".join(said) + (
+        home / "config.toml").read_text()
 
 
 @pytest.fixture

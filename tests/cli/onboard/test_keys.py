@@ -143,11 +143,40 @@ def test_the_way_back_asks_the_question_before_again(
         terminal.kill()
 
 
+PAIRING = ("onboard", "--provider", "none", "--memory", "words",
+           "--keep-days", "30", "--autonomy", "supervised",
+           "--no-completion", "--no-service", "--channel", "telegram")
+
+
+@pytest.mark.parametrize("how", ["kill -9", "Ctrl-C"])
+def test_a_pairing_that_is_broken_off_goes_on(environment, home, stage, how):
+    with Terminal(environment, *PAIRING, "--set",
+                  f"bot_token={stage.token}") as terminal:
+        terminal.wait_for("Let yourself in:")
+        terminal.answer("now\n")
+        terminal.wait_for("/bind ")
+        terminal.wait_for("(waiting")
+        if how == "kill -9":
+            terminal.kill()
+        else:
+            terminal.type("\x03")
+            assert terminal.end() == 130
+            assert "go on with: claw onboard" in terminal.shown
+    with Terminal(environment, "onboard") as terminal:
+        terminal.wait_for("/bind ")
+        terminal.wait_for("(waiting")
+        code = terminal.shown.rpartition("/bind ")[2][:6]
+        stage.post(f"/bind {code}", username="mina")
+        terminal.wait_for("mina (1001) may write now")
+        terminal.type("\n")
+
+        assert terminal.end() == 0
+    assert not (home / FILE).exists()
+
+
 def test_live_pairing_and_a_first_message(environment, home, stage):
-    with Terminal(environment, "onboard", "--provider", "none", "--memory",
-                  "words", "--keep-days", "30", "--autonomy", "supervised",
-                  "--no-completion", "--no-service", "--channel", "telegram",
-                  "--set", f"bot_token={stage.token}") as terminal:
+    with Terminal(environment, *PAIRING, "--set",
+                  f"bot_token={stage.token}") as terminal:
         terminal.wait_for("Let yourself in:")
         terminal.answer("now\n")
         terminal.wait_for("/bind ")
@@ -170,10 +199,15 @@ def test_arrows_and_other_scripts_under_a_locale_that_knows_none(
         environment, home, stage):
     environment |= {"TERM": "xterm", "LC_ALL": "C",
                     "PROMPT_TOOLKIT_NO_CPR": "1"}
-    with Terminal(environment, "onboard", "--provider", "none", "--memory",
-                  "words", "--keep-days", "30", "--no-completion",
-                  "--no-service", "--channel", "telegram", "--set",
-                  f"bot_token={stage.token}", columns=40) as terminal:
+    with Terminal(environment, "onboard", "--provider", "none",
+                  "--no-completion", "--no-service", "--channel", "telegram",
+                  "--set", f"bot_token={stage.token}",
+                  columns=40) as terminal:
+        for keys in ("<\r", "\x15<\r", "\r"):  # the way back, twice
+            terminal.wait_for("How are memories found?")
+            terminal.type("\r")
+            terminal.wait_for("Days to keep talk")
+            terminal.type(keys)
         terminal.wait_for("a code that you send")
         terminal.type("\x1b[B\r")
         terminal.wait_for("Ids, with commas")

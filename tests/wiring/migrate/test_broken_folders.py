@@ -13,10 +13,11 @@ from claw.config.tree import load
 from claw.core.errors import StorageError
 from claw.storage.jobs.store import SqliteJobs
 from claw.wiring.memory import open_backend
-from claw.wiring.migrate import AGENTS, settings_part
+from claw.wiring.migrate import AGENTS
 from claw.wiring.migrate.agents.common import local_zone
 from claw.wiring.migrate.carry import carry_out
 from claw.wiring.migrate.find import find_installations, look_at
+from claw.wiring.migrate.parts.settings import MOST
 from claw.wiring.migrate.plan import plan
 from claw.wiring.workspace.place_names import jobs_path
 from tests.wiring.migrate import folders
@@ -318,11 +319,11 @@ def test_a_failing_disk_leaves_a_part_whole_or_not_at_all(
 def test_many_settings_are_bounded(user_home, places):
     home = folders.write(user_home / ".zeroclaw", {"config.toml": "".join(
         f'[model_providers.p{n}]\nbase_url = "http://h/v1"\n'
-        for n in range(settings_part.MOST + 50))})
+        for n in range(MOST + 50))})
 
     made = plan(look_at("zeroclaw", home), places)
 
-    assert made.parts[0].count("new") == settings_part.MOST
+    assert made.parts[0].count("new") == MOST
     assert any("settings" in note for note in made.notes)
 
 
@@ -345,3 +346,23 @@ def test_the_machines_zone_is_named(tmp_path, env, target, expected):
     (tmp_path / "localtime").symlink_to(target)
 
     assert local_zone(tmp_path / "localtime", env) == expected
+
+
+def test_a_channel_that_cannot_be_built_keeps_no_other_away(user_home,
+                                                            places):
+    home = folders.write(user_home / ".zeroclaw", {"config.toml": """\
+default_model = "m"
+[channels_config.webhook]
+port = 8791
+[channels_config.discord]
+bot_token = "d"
+"""})
+
+    done = bring(places, home, "zeroclaw")
+
+    assert done.error is None
+    tree = load(places, {})
+    assert tree.get("channels_config.discord.bot_token") == "d"
+    assert not tree.has("channels_config.webhook")
+    told = {item.name: item.why for item in done.parts[0].items}
+    assert "secret" in told["channels_config.webhook.port"]

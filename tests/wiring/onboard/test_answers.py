@@ -76,6 +76,32 @@ def test_the_way_back_takes_what_a_person_gave(places):
     assert answers.take_back() is None
 
 
+def test_the_way_back_leaves_what_a_flag_says(places):
+    answers = begin(places)
+    answers.give("provider", "groq")
+    answers.give("memory", "words")
+    changed = answers.give_flags({"provider": "groq", "channel": "irc",
+                                  "api_key": "k"})
+
+    assert changed == ["channel", "api_key"]
+    assert answers.take_back() == "memory"
+    assert not answers.can_go_back
+    assert answers.take_back() is None
+    assert begin(places).list_given() == {
+        "provider": "groq", "channel": "irc", "api_key": "k"}
+
+
+def test_a_flag_that_says_something_else_takes_along_what_hangs_on_it(
+        places):
+    answers = begin(places)
+    for name in ("provider", "model", "memory"):
+        answers.give(name, "old")
+    answers.give_flags({"provider": "new", "api_key": "k"})
+
+    assert answers.list_given() == {"provider": "new", "api_key": "k",
+                                    "memory": "old"}
+
+
 @pytest.mark.parametrize("damage", [
     b"", b"\0\xff", b"[]", b"{}", b'{"answers": 1}', b'"' * 2_000_000,
     b'{"answers": {"api_key": "enc2:00"}, "done": [], "before": {}}',

@@ -127,7 +127,8 @@ def test_the_sandbox_hides_settings_and_keys(write_settings):
     home = tree.places.home
 
     assert {home / name for name in (
-        "config.toml", "config.toml.bak", ".secret_key",
+        "config.toml", "config.toml.bak", "config.history",
+        ".config.apply", ".secret_key",
         "active_workspace.toml")} <= set(policy.sandbox._hidden)
 
 

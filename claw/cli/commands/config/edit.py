@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from claw.cli.commands.config.changes import take_back_unfinished
 from claw.cli.commands.config.show import format_row, resolve_key
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
@@ -54,6 +55,7 @@ def set_(context: typer.Context,
     path = real_path(split_key(key))
     if value == "-":
         value = _read_value(join_key(path), is_secret(path))
+    take_back_unfinished(run)
     tree = lay_over(set_value(run.places, path, value, _validate))
     entry = row(tree, path)
     for found in check_change(tree, tree, path):
@@ -87,6 +89,7 @@ def unset(context: typer.Context,
     Prints the value now in force. Exits 1 when it was not set.
     """
     run = Invocation.of(context)
+    take_back_unfinished(run)
     resolve_key(load(run.places), key)
     _print(run, lay_over(unset_value(run.places, split_key(key))), key)
 
@@ -99,6 +102,7 @@ def edit(context: typer.Context) -> None:
     replaces nothing (exit 3). Secrets typed in plain are encrypted.
     """
     run = Invocation.of(context)
+    take_back_unfinished(run)
     before = current(run.places)
 
     def put(data: bytes) -> None:

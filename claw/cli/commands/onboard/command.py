@@ -245,10 +245,9 @@ def _begin(run: Invocation, chosen: Chosen, flags: Mapping[str, str], *,
         w.say("Going on where you stopped (--restart begins anew):")
         for name, text in shown.items():
             w.say(f"{name}: {show_answer(name, text)}", "  ")
-    for name, text in flags.items():
-        if answers.get(name) != text:
-            answers.give(name, text)
-            answers.reopen([s.name for s in STEPS if s.owns(name)])
+    changed = answers.give_flags(flags)
+    if opened := [s.name for s in STEPS if any(map(s.owns, changed))]:
+        answers.reopen(opened)
     if asker is None:
         _require_answers(w)
     else:

@@ -78,8 +78,10 @@ class Wizard:
              = lambda text: None) -> str:
         """A line; `check` says what is wrong with it."""
         def ask(asker: Asker) -> str:
+            # a terminal has the suggestion in its line already
             return self._until_good(
-                lambda: asker.text(question, suggested or "").strip(), check)
+                lambda: asker.text(question, suggested or "").strip(), check,
+                (BACK, f"{suggested or ''}{BACK}"))
         given = self._answer(name, ask, suggested, flag)
         if (problem := check(given)) is not None:
             self.answers.forget(name)
@@ -100,17 +102,12 @@ class Wizard:
                 else "Nothing came. Paste it, then press Enter.")
         return self._answer(name, ask, "" if optional else None, flag)
 
-    def choose(self, question: str, choices: Sequence[Choice]) -> str:
-        """What to do after a failure: no answer that is kept. Nobody there
-        to ask: "" ."""
-        return "" if self.asker is None else self.asker.select(
-            question, choices, choices[0].value)
-
     def _until_good(self, read: Callable[[], str],
-                    check: Callable[[str], str | None]) -> str:
+                    check: Callable[[str], str | None],
+                    ways_back: Sequence[str] = (BACK,)) -> str:
         while True:
             text = read()
-            if text == BACK:
+            if text in ways_back:
                 raise StepBack
             if (problem := check(text)) is None:
                 return text
@@ -131,7 +128,7 @@ class Wizard:
         return given
 
     def _way_back(self) -> list[Choice]:
-        return [Choice(BACK, "back")] if self.answers else []
+        return [Choice(BACK, "back")] if self.answers.can_go_back else []
 
     def remember(self, what: tuple[str, ...], try_it: Callable[[], T]) -> T:
         """What came of trying this, which is done once a run."""

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from claw.agent.identity import ALWAYS, IF_PRESENT, MAIN_ONLY
+from claw.config.history import FOLDER, list_versions
 from claw.config.places import Places
 from claw.security.files.paths import OWN_DIRECTORIES, OWN_FILES
 from claw.wiring.checks.check import Check, Group
@@ -55,6 +56,8 @@ def _own_files(places: Places) -> Iterator[tuple[Path, bool]]:
     """What is there, and whether a command could have put a link there."""
     for path in (places.home, places.config_file,
                  places.config_file.with_name("config.toml.bak"),
+                 places.home / FOLDER,
+                 *(version.path for version in list_versions(places)),
                  places.key_file, places.workspace):
         if path.exists() or path.is_symlink():
             yield path, False

@@ -20,7 +20,7 @@ from claw.wiring.migrate import (
     HeldSession,
     HeldSkill,
 )
-from claw.wiring.migrate.source import Source
+from claw.wiring.migrate.reading.source import Source
 
 IDENTITY = ("AGENTS.md", "SOUL.md", "USER.md", "TOOLS.md", "IDENTITY.md",
             "MEMORY.md", "HEARTBEAT.md")

@@ -28,9 +28,9 @@ from claw.wiring.migrate.agents.common import (
     read_files,
 )
 from claw.wiring.migrate.agents.hermes_settings import list_settings
-from claw.wiring.migrate.env_file import parse_env
-from claw.wiring.migrate.source import Source
-from claw.wiring.migrate.yaml_subset import parse_yaml
+from claw.wiring.migrate.reading.env_file import parse_env
+from claw.wiring.migrate.reading.source import Source
+from claw.wiring.migrate.reading.yaml_subset import parse_yaml
 
 _MOST_CONFIG = 1 << 20
 _BUNDLED = "skills/.bundled_manifest"

@@ -5,15 +5,15 @@ from typing import Any
 
 from claw.wiring.migrate import Setting
 from claw.wiring.migrate.agents.common import get, texts
-from claw.wiring.migrate.env_file import Opener
-from claw.wiring.migrate.mcp_servers import list_servers
-from claw.wiring.migrate.providers import (
+from claw.wiring.migrate.agents.mcp_servers import list_servers
+from claw.wiring.migrate.agents.providers import (
     HeldProvider,
     choose_gateway,
     is_known,
     list_env_keys,
     list_provider_settings,
 )
+from claw.wiring.migrate.reading.env_file import Opener
 
 # A variable of .env -> the channel and its key.
 _TOKENS: dict[str, tuple[str, str]] = {

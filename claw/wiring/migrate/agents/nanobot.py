@@ -20,6 +20,7 @@ from claw.wiring.migrate import (
     Holdings,
     Setting,
 )
+from claw.wiring.migrate.agents.channel_tables import list_channel
 from claw.wiring.migrate.agents.common import (
     build_job,
     get,
@@ -31,17 +32,16 @@ from claw.wiring.migrate.agents.common import (
     local_zone,
     read_files,
 )
+from claw.wiring.migrate.agents.mcp_servers import list_servers
 from claw.wiring.migrate.agents.openclaw import read_schedule
-from claw.wiring.migrate.channel_tables import list_channel
-from claw.wiring.migrate.env_file import Opener
-from claw.wiring.migrate.mcp_servers import list_servers
-from claw.wiring.migrate.providers import (
+from claw.wiring.migrate.agents.providers import (
     HeldProvider,
     choose_gateway,
     is_known,
     list_provider_settings,
 )
-from claw.wiring.migrate.source import Source
+from claw.wiring.migrate.reading.env_file import Opener
+from claw.wiring.migrate.reading.source import Source
 
 # Its names of providers that claw knows by another.
 _VENDORS = {"custom": "nanobot", "zhipu": "glm", "dashscope": "qwen",

@@ -27,8 +27,8 @@ from claw.wiring.migrate.agents.common import (
     read_files,
 )
 from claw.wiring.migrate.agents.openclaw_settings import list_settings
-from claw.wiring.migrate.env_file import parse_env
-from claw.wiring.migrate.source import Source
+from claw.wiring.migrate.reading.env_file import parse_env
+from claw.wiring.migrate.reading.source import Source
 
 _CONFIGS = ("openclaw.json", "clawdbot.json", "moltbot.json")
 _STATE_DB, _AGENT_DB = "state/openclaw.sqlite", "openclaw-agent.sqlite"

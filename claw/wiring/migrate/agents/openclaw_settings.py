@@ -4,17 +4,17 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from claw.wiring.migrate import Setting
+from claw.wiring.migrate.agents.channel_tables import list_channel
 from claw.wiring.migrate.agents.common import get, leaves, texts
-from claw.wiring.migrate.channel_tables import list_channel
-from claw.wiring.migrate.env_file import Opener
-from claw.wiring.migrate.mcp_servers import list_servers
-from claw.wiring.migrate.providers import (
+from claw.wiring.migrate.agents.mcp_servers import list_servers
+from claw.wiring.migrate.agents.providers import (
     HeldProvider,
     choose_model,
     list_env_keys,
     list_provider_settings,
 )
-from claw.wiring.migrate.source import Source
+from claw.wiring.migrate.reading.env_file import Opener
+from claw.wiring.migrate.reading.source import Source
 
 _WIRES = {"openai-completions": "chat_completions",
           "openai-responses": "responses"}

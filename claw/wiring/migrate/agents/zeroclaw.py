@@ -37,7 +37,7 @@ from claw.wiring.migrate.agents.common import (
     read_files,
 )
 from claw.wiring.migrate.agents.zeroclaw_schema import to_first_schema
-from claw.wiring.migrate.source import Source
+from claw.wiring.migrate.reading.source import Source
 
 _UNREADABLE = object()
 

@@ -2,21 +2,18 @@
 could be brought."""
 
 import os
-from collections.abc import Collection
 from pathlib import Path
 
+from claw.cli.commands.migrate.view import list_undo, render
 from claw.cli.commands.onboard.asking import Choice
 from claw.cli.commands.onboard.steps.trouble import AGAIN, decide
 from claw.cli.commands.onboard.wizard import Wizard
-from claw.wiring.migrate import AGENTS, Fate, Part
+from claw.wiring.migrate import AGENTS
 from claw.wiring.migrate.carry import carry_out
 from claw.wiring.migrate.find import find_installations, find_one
 from claw.wiring.migrate.plan import Plan, plan
 
 NONE = "none"
-_WORDS: tuple[tuple[tuple[Fate, ...], str], ...] = (
-    (("new", "aside"), "new"), (("same",), "here already"),
-    (("left", "held"), "left out"))
 _LEAVE = Choice("leave", "bring nothing")
 
 
@@ -44,7 +41,9 @@ def ask_before(w: Wizard) -> None:
             return
         planned = plan(find_one(agent, None, home, os.environ), places,
                        notify=w.run.out.progress)
-        _show(w, planned.parts)
+        for line in render(planned.found, planned.parts, planned.notes,
+                           brief=True):
+            w.say(line, "  ")
         if planned.is_empty:
             w.say("There is nothing to bring, or all of it is here.")
             return
@@ -55,34 +54,14 @@ def ask_before(w: Wizard) -> None:
             return
 
 
-def _show(w: Wizard, parts: tuple[Part, ...]) -> None:
-    """A line a part: how much is new, and what is left out."""
-    for part in parts:
-        if part.problem:
-            w.mark("fail", f"{part.name}: {part.problem}", part.hint)
-            continue
-        counts = [f"{number:,} {word}" for fates, word in _WORDS
-                  if (number := _count(part, fates))]
-        if counts:
-            w.mark("ok", f"{part.name}: {', '.join(counts)}")
-
-
-def _count(part: Part, fates: Collection[Fate]) -> int:
-    """How many; memories are told by category, with their number."""
-    shown = [item.shown.replace(",", "") for item in part.items
-             if item.fate in fates]
-    return sum(int(text) if part.name == "memories" and text.isdecimal()
-               else 1 for text in shown)
-
-
 def _bring(w: Wizard, planned: Plan) -> bool:
     """Whether it is done; else the question is asked again."""
     report = carry_out(planned, notify=w.run.out.progress)
     if report.error is None:
-        w.mark("ok", f"brought from {planned.found.agent}; to see it: claw "
-               f"migrate {planned.found.agent} --dry-run")
+        w.mark("ok", f"brought from {planned.found.agent}")
+        for line in list_undo(report.parts):
+            w.say(f"to take it back: {line}", "       ")
         return True
-    w.explain(report.error)
     if decide(w, report.error, [AGAIN, _LEAVE]) == _LEAVE.value:
         w.answers.give("import", NONE)
     return False

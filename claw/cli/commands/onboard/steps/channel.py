@@ -16,7 +16,7 @@ from claw.cli.commands.onboard.steps.trouble import (
 from claw.cli.commands.onboard.wizard import MissingAnswer, Wizard
 from claw.cli.show.output import wants_colour, wants_styles
 from claw.config.keys import Path
-from claw.core.errors import ClawError, MissingPartError
+from claw.core.errors import ClawError, ConfigError, MissingPartError
 from claw.wiring.channels.names import SECTION, list_configured
 from claw.wiring.onboard import channel as channels
 from claw.wiring.onboard.answers import SETTING
@@ -43,8 +43,7 @@ def ask_channel(w: Wizard) -> None:
         _check_packages(w, name)
         _ask_settings(w, name)
         values = _read_values(w, name)
-        if _prove(w, name, values):
-            w.writer.write(values or _mark_as_there(w, name))
+        if _prove(w, name, values) and _write(w, name, values):
             _let_in(w, name)
             return
 
@@ -158,8 +157,24 @@ def _prove(w: Wizard, name: str, values: dict[Path, Any]) -> bool:
     failed = next((row for row in rows if row.status == "fail"), None)
     if failed is None:
         return True
-    way = decide(w, build_row_error(failed),
-                 [_VALUES, AGAIN, _CHANNEL, _KEEP, _LEAVE])
+    return _take_way(w, decide(w, build_row_error(failed), [
+        _VALUES, AGAIN, _CHANNEL, _KEEP, _LEAVE], is_shown=True))
+
+
+def _write(w: Wizard, name: str, values: dict[Path, Any]) -> bool:
+    """Whether the settings are in force; else what was answered changed."""
+    try:
+        w.writer.write(values or _mark_as_there(w, name))
+    except ConfigError as error:
+        w.answers.forget(_UNPROVEN)
+        return _take_way(w, decide(w, error, [
+            _VALUES, AGAIN, _CHANNEL, _LEAVE]))
+    return True
+
+
+def _take_way(w: Wizard, way: str) -> bool:
+    """Do what was chosen after a failure; whether the step goes on with
+    what it has."""
     if way == "values":
         w.answers.forget(*(SETTING + key
                            for key in w.answers.list_settings()))
@@ -210,7 +225,6 @@ def _pair(w: Wizard, name: str) -> None:
     try:
         paired, is_elsewhere = asyncio.run(_listen(w, name))
     except ClawError as error:
-        w.explain(error)
         w.answers.forget("pairing")
         if decide(w, error, [AGAIN, Choice("later", "later")]) == "later":
             w.answers.give("pairing", "later")
@@ -228,7 +242,9 @@ def _pair(w: Wizard, name: str) -> None:
 async def _listen(w: Wizard, name: str) -> tuple[Person | None, bool]:
     def show_code(code: str, bind: str) -> None:
         w.say(f"\nSend this to the bot, in a private chat:\n\n"
-              f"    {bind} {code}\n")
+              f"    {bind} {code}\n"
+              + ("\nMind the blank before it.\n" if bind[:1] == " "
+                 else ""))
         if w.asks:
             w.say("(waiting; Enter goes on without)")
 

@@ -4,6 +4,7 @@ from typing import Any
 
 from claw.cli.commands.onboard.wizard import Wizard
 from claw.core.errors import ClawError
+from claw.memory.settings import MemorySettings
 from claw.wiring.channels.names import list_configured
 from claw.wiring.onboard.changes import compare
 from claw.wiring.onboard.channel import list_people
@@ -26,10 +27,14 @@ def show_ending(w: Wizard) -> dict[str, Any]:
               "memory.")
     changes = compare(w.answers.before or {}, w.writer.flatten())
     names = list_configured(tree)
+    memory = tree.decode("memory", MemorySettings)
     found = {
         "model": tree.get("default_model"),
         "provider": tree.get("default_provider"),
-        "answer": said, "channels": {
+        "answer": said, "memory": {
+            "embedding_provider": memory.embedding_provider,
+            "keep_days": memory.conversation_retention_days},
+        "channels": {
             name: list_people(tree, name) for name in names},
         "autonomy": tree.get("autonomy.level", "supervised"),
         "service": w.answers.get("service") == "yes",

@@ -56,7 +56,6 @@ def _install(w: Wizard) -> bool:
     try:
         download_model(w.run, folder)
     except ClawError as error:
-        w.explain(error)
         way = decide(w, error, [AGAIN, Choice(WORDS, "by words for now")])
         if way == WORDS:
             w.answers.give("memory", WORDS)

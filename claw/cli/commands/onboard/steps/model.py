@@ -113,8 +113,8 @@ def _settle_key(w: Wizard, name: str) -> tuple[str, ...] | None:
     if tried.failure is None:
         return tried.models
     row = tried.failure
-    w.mark("fail", f"{row.id}: {row.detail}", row.hint)
-    way = decide(w, build_error(row.code, row.detail, row.hint),
+    way = decide(w, build_error(row.code, f"{row.id}: {row.detail}",
+                                row.hint),
                  [_KEY, AGAIN, _PROVIDER, _KEEP, _LEAVE])
     return () if _take_way(w, way) else None
 
@@ -212,7 +212,7 @@ def _prove(w: Wizard, name: str, model: str) -> bool:
         return True
     return _take_way(w, decide(
         w, build_error(failed.code, failed.detail, failed.hint),
-        [AGAIN, _MODEL, _KEY, _PROVIDER, _KEEP, _LEAVE]))
+        [AGAIN, _MODEL, _KEY, _PROVIDER, _KEEP, _LEAVE], is_shown=True))
 
 
 def _ask_key_quietly(w: Wizard) -> str | None:

@@ -20,12 +20,15 @@ _ERRORS: dict[int, type[ClawError]] = {
     ExitCode.MISSING_PART: MissingPartError}
 
 
-def decide(w: Wizard, error: ClawError, ways: Sequence[Choice]) -> str:
-    """What the person wants now, who has seen the error. Raises it where
-    nobody can be asked."""
+def decide(w: Wizard, error: ClawError, ways: Sequence[Choice], *,
+           is_shown: bool = False) -> str:
+    """Show what went wrong, and ask what the person wants now. Raises it
+    where nobody can be asked."""
     if w.asker is None:
         raise error
-    return w.choose("What now?", ways)
+    if not is_shown:
+        w.mark("fail", error.message, error.hint)
+    return w.asker.select("What now?", ways, ways[0].value)
 
 
 def build_error(code: int, detail: str, hint: str | None) -> ClawError:

@@ -15,11 +15,13 @@ from claw.config.keys import Path, is_secret, join_key
 from claw.config.known import is_array, real_path
 from claw.config.places import Places
 from claw.config.store import current
-from claw.config.tree import Tree
+from claw.config.tree import Tree, lay_over
 from claw.core.errors import ClawError, ConfigError, UsageError
 from claw.core.value import Value
+from claw.wiring.apply import find_new
+from claw.wiring.checks.parts import run_part_checks
 from claw.wiring.migrate import Fate, Item, Part, Setting
-from claw.wiring.migrate.loosening import EVERYBODY, loosens
+from claw.wiring.migrate.parts.loosening import EVERYBODY, loosens
 from claw.wiring.sections import (
     NOTHING,
     default_at,
@@ -32,6 +34,11 @@ from claw.wiring.sections import (
 _LONGEST = 60
 MOST = 1_000  # settings; a config.toml has at most 1 MiB
 _PEOPLE = "allowed_users"
+# A check of wiring/checks/parts.py -> where its settings stand.
+_PARTS = {"providers.built": ("default_provider", "default_model", "api_url",
+                              "api_path", "model_providers"),
+          "gateway.built": ("gateway",), "plug_ins.built": ("hooks",),
+          "sandbox.built": ("security", "autonomy")}
 APPEND = "+"  # last in a key: the values are added to the list there
 # What claw decides by itself, or would not mean the same in it.
 _OWN = {("memory", "backend"): "claw's memory stays where it is",
@@ -84,7 +91,7 @@ def make_candidate(decided: Iterable[Decided], places: Places
     if not coming:
         return None
     draft.set_all(pair for each in coming for pair in _spread(each, draft))
-    return draft.encode(), before
+    return draft.render(), before
 
 
 def _spread(each: Decided, draft: Draft) -> Iterator[tuple[Path, Any]]:
@@ -170,18 +177,42 @@ def _try(decided: list[Decided], tree: Tree) -> list[Decided]:
     told = {(error.path, error.problem) for error in find_problems(tree)}
     while True:
         after = Tree(tree.places, copy.deepcopy(tree.raw))
-        refused = {number: error for number, each in enumerate(decided)
-                   if each.item.fate == "new"
-                   and (error := _lay(each, after))}
+        refused: dict[int, ClawError] = {
+            number: error for number, each in enumerate(decided)
+            if each.item.fate == "new" and (error := _lay(each, after))}
         if not refused:
             errors = [error for error in find_problems(after)
                       if (error.path, error.problem) not in told]
             refused = {number: error for error in errors for number
                        in _find_guilty(error.path, decided)}
         if not refused:
+            refused = _find_unbuilt(decided, tree, after)
+        if not refused:
             return decided
         for number, error in refused.items():
             decided[number] = _refuse(decided[number], error)
+
+
+def _find_unbuilt(decided: list[Decided], tree: Tree, after: Tree
+                  ) -> dict[int, ClawError]:
+    """The settings of parts that can't be built as they would be: a channel
+    without its token, or whose library is missing."""
+    if not any(each.item.fate == "new" for each in decided):
+        return {}
+    failed = [check for check in find_new(
+        run_part_checks, lay_over(Tree(tree.places, copy.deepcopy(tree.raw))),
+        lay_over(after)) if check.status == "fail"]
+    refused: dict[int, ClawError] = {}
+    for check in failed:
+        _, name, *_ = (*check.id.split("."), "")
+        heads = _PARTS.get(check.id, ())
+        is_channel = check.id.startswith("channels.")
+        for number, each in enumerate(decided):
+            if each.item.fate == "new" and (
+                    each.path[:2] == ("channels_config", name) if is_channel
+                    else each.path[0] in heads):
+                refused[number] = ConfigError(check.detail, hint=check.hint)
+    return refused
 
 
 def _lay(each: Decided, after: Tree) -> ClawError | None:

@@ -19,7 +19,7 @@ from claw.security.redact.redactor import Redactor
 from claw.storage.sessions import SessionStore
 from claw.text.plural import plural
 from claw.wiring.migrate import HeldSession, Item, Part
-from claw.wiring.migrate.transcripts import Line, read_transcript
+from claw.wiring.migrate.reading.transcripts import Line, read_transcript
 from claw.wiring.workspace.secrets import collect_secrets
 from claw.wiring.workspace.sessions import open_sessions
 

@@ -30,7 +30,7 @@ from claw.memory.importers.migration import (
 from claw.memory.sqlite.backend import FILE
 from claw.wiring.memory import open_backend
 from claw.wiring.migrate import HeldMemories, Item, Part
-from claw.wiring.migrate.source import Source
+from claw.wiring.migrate.reading.source import Source
 
 _SECTION = "\n§\n"
 

@@ -2,7 +2,8 @@
 
 Forms: "messages", a line of JSON {"role", "content"} a message; "openclaw",
 {"type": "message", "message": {...}}; "zeroclaw-table", "hermes-table" and
-"openclaw-table", rows of a database. Only what people and the agent said is read.
+"openclaw-table", rows of a database. Only what people and the agent said is
+read.
 """
 
 import json
@@ -13,7 +14,7 @@ from typing import Any
 from claw.core.value import Value
 from claw.wiring.migrate import HeldSession
 from claw.wiring.migrate.agents.common import get
-from claw.wiring.migrate.source import Source
+from claw.wiring.migrate.reading.source import Source
 
 _MOST = 64 << 20
 _MOST_CHARS = 1 << 20  # of one message

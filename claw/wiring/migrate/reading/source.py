@@ -18,7 +18,7 @@ from typing import Any
 
 from claw.core.errors import StorageError
 from claw.security.files import nofollow
-from claw.wiring.migrate.json5 import parse_json5
+from claw.wiring.migrate.reading.json5 import parse_json5
 
 MOST_TEXT = 8 << 20
 MOST_DATABASE = 4 << 30

@@ -1,0 +1,151 @@
+"""claw config apply: a whole config.toml, tried before it counts."""
+
+import shlex
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from claw.cli.commands.config.changes import (
+    format_changes,
+    record_change,
+    say_checks,
+    take_back_unfinished,
+)
+from claw.cli.invocation import Invocation
+from claw.cli.lazy import examples
+from claw.cli.terminal.stdin import NAME, note_wait, read_past
+from claw.config.parse import MOST_BYTES, read_file
+from claw.config.places import Places
+from claw.config.store import current
+from claw.config.tree import Tree
+from claw.core.errors import ConfigError, ExitCode, UsageError
+from claw.text.plural import plural
+from claw.wiring.apply import Applied, Change, apply_text, check_text
+from claw.wiring.checks.check import Check
+from claw.wiring.checks.config import run_settings_checks
+from claw.wiring.checks.health import (
+    run_health_checks,
+    run_health_checks_deep,
+)
+
+DRY_RUN = Annotated[bool, typer.Option(
+    "--dry-run", help="Show what would change and what is found; write "
+                      "nothing.")]
+NO_PROBE = Annotated[bool, typer.Option(
+    "--no-probe", help="Ask no server: neither the model's nor those of the "
+                       "channels.")]
+
+
+@examples("claw config apply new.toml", "claw config apply new.toml --dry-run",
+          "ssh host cat .claw/config.toml | claw config apply -",
+          "claw config apply new.toml --json | jq '.changes[].key'")
+def apply(context: typer.Context,
+          file: Annotated[str, typer.Argument(
+              metavar="FILE|-", help="A config.toml; - is standard input.")],
+          dry_run: DRY_RUN = False, no_probe: NO_PROBE = False,
+          deep: Annotated[bool, typer.Option(
+              "--deep", help="Ask the model a real question too; that may "
+                             "cost money.")] = False) -> None:
+    """Put a whole config.toml in place, if it holds.
+
+    It is checked before anything is written, then tried in place: the
+    model's server is asked for its list, each channel for its token, and a
+    running claw listen must take it over. When one of these fails, and did
+    not before, config.toml is again what it was (exit 3). A server that
+    can't be reached tells nothing: the settings stay, and the exit code is
+    5. Secrets in plain are encrypted. The earlier text is kept:
+    claw config undo.
+    """
+    if deep and no_probe:
+        raise UsageError("--deep and --no-probe exclude each other")
+    run = Invocation.of(context)
+    data = _read(run, file)
+    raise typer.Exit(put(run, data, dry_run=dry_run, no_probe=no_probe,
+                         deep=deep))
+
+
+def put(run: Invocation, data: bytes, *, dry_run: bool, no_probe: bool,
+        deep: bool = False, forced: bool = False) -> int:
+    """Apply a text and say what became of it; the exit code."""
+    places = run.places
+    take_back_unfinished(run)
+    before = current(places)
+    if dry_run:
+        changes, found = check_text(places, data, before, forced=forced)
+        done = Applied(None, changes, found, ())
+    else:
+        probe = (run_settings_checks if no_probe else _tell(
+            run, deep=deep))
+        with run.out.waiting("trying the settings"):
+            done = apply_text(places, data, expected=before, probe=probe,
+                              forced=forced)
+    return _report(run, done, dry_run=dry_run)
+
+
+def _tell(run: Invocation, *, deep: bool) -> Any:
+    checks = run_health_checks_deep if deep else run_health_checks
+
+    def probe(tree: Tree) -> Iterator[Check]:
+        yield from run_settings_checks(tree)
+        yield from checks(tree)
+    return probe
+
+
+def _read(run: Invocation, file: str) -> bytes:
+    """The bytes of a file, a pipe or standard input. Nothing at all is
+    what a command that failed before the pipe gives."""
+    name = NAME if file == "-" else file
+    path = Path(file)
+    if file == "-":
+        with note_wait(run.out.note):
+            data = read_past(sys.stdin.buffer, MOST_BYTES)
+    elif path.is_fifo():
+        with path.open("rb") as stream:
+            data = read_past(stream, MOST_BYTES)
+    else:
+        data = read_file(path)[0]
+    if not data.strip():
+        raise ConfigError(
+            f"{name} is empty, and would remove every setting",
+            hint="to begin anew move config.toml away: mv "
+                 f"{shlex.quote(str(run.places.config_file))} old.toml")
+    if len(data) > MOST_BYTES:
+        raise ConfigError(f"{name} holds more than 1 MiB, which no settings "
+                          "do", hint="give the config.toml alone")
+    return data
+
+
+def _report(run: Invocation, done: Applied, *, dry_run: bool) -> int:
+    untold = [check for check in done.checks if check.status == "skip"]
+    if run.as_json:
+        run.out.document({
+            "applied": bool(done.changes or done.version) and not dry_run,
+            "version": done.version,
+            "changes": [record_change(c) for c in done.changes],
+            "total": len(done.changes), "sealed": list(done.sealed),
+            "checks": [c.to_json() for c in done.checks]})
+    elif done.changes:
+        run.out.result("\n".join(format_changes(done.changes)))
+    for name in done.sealed:
+        run.out.note(f"{name} is stored encrypted")
+    say_checks(run, done.checks)
+    run.out.note(_conclude(run.places, done.changes, done.version, dry_run))
+    if untold and not dry_run:
+        run.out.warn("the settings are in place, and not everything about "
+                     "them could be tried: claw config undo takes them back")
+        return ExitCode.UNAVAILABLE
+    return ExitCode.DONE
+
+
+def _conclude(places: Places, changes: tuple[Change, ...],
+              version: str | None, dry_run: bool) -> str:
+    count = plural(len(changes), "setting")
+    if dry_run:
+        return f"{count} would change; nothing was written"
+    if not changes and version is None:
+        return "nothing to change"
+    return f"{places.config_file}: {count} changed" + (
+        "; back: claw config undo" if version else "")

@@ -1,0 +1,48 @@
+"""Settings before and after, as config apply, history and undo show them."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from claw.cli.invocation import Invocation
+from claw.cli.show.output import to_json, visible
+from claw.config.display import to_toml
+from claw.config.store import lock_settings
+from claw.config.trial import journal
+from claw.wiring.apply import Change
+from claw.wiring.checks.check import Check
+
+
+def record_change(change: Change) -> dict[str, Any]:
+    return {"key": change.key, "before": change.before,
+            "after": change.after}
+
+
+def format_changes(changes: Sequence[Change]) -> Iterator[str]:
+    """"- key = old" and "+ key = new", secrets masked."""
+    for change in changes:
+        for sign, value in (("-", change.before), ("+", change.after)):
+            if value is not None:
+                yield visible(f"{sign} {change.key} = {_render(value)}")
+
+
+def say_checks(run: Invocation, checks: Iterable[Check]) -> None:
+    """Findings that are new, each with its next step."""
+    for check in checks:
+        hint = f" ({check.hint})" if check.hint else ""
+        run.out.warn(f"{check.detail}{hint}")
+
+
+def take_back_unfinished(run: Invocation) -> None:
+    """Say that a change whose writer was killed is taken back, and do it
+    before ours."""
+    if journal(run.places).exists():
+        with lock_settings(run.places) as notice:
+            if notice:
+                run.out.warn(notice)
+
+
+def _render(value: Any) -> str:
+    try:
+        return to_toml(value)
+    except ValueError:
+        return to_json(value)

@@ -1,0 +1,141 @@
+"""Settings on trial: written, looked at, and then kept or taken back.
+
+While they are on trial <home>/.config.apply says what stood there before:
+    {"version": id in the history or null, "old": base64 or null (no file),
+     "mode": bits, "new": SHA-256 in hex, "command": "claw config apply"}
+Who finds that file with the lock in his hand knows that its writer was
+killed. Call everything while `lock_settings`.
+"""
+
+import base64
+import hashlib
+import json
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from claw.config.history import drop, keep, prune
+from claw.config.parse import read_file
+from claw.config.places import Places
+from claw.config.write import remove_file, write_file
+from claw.core.errors import ConfigError
+from claw.core.value import Value
+
+_MOST_BYTES = 1 << 22
+
+
+class Trial(Value):
+    """What the journal says."""
+
+    version: str | None
+    old: bytes | None
+    mode: int
+    digest: str
+    command: str
+
+
+def journal(places: Places) -> Path:
+    return places.home / ".config.apply"
+
+
+@contextmanager
+def try_out(places: Places, data: bytes, old: bytes | None
+            ) -> Iterator[str | None]:
+    """Put these bytes in config.toml's place; gives the id of `old` in the
+    history. What is raised within, Ctrl-C too, brings `old` back."""
+    real = Path(os.path.realpath(places.config_file))
+    version = None
+    try:
+        version = None if old is None else keep(places, old)
+        trial = Trial(version, old, _read_mode(real), digest(data),
+                      places.command)
+        write_file(journal(places), _render(trial))
+        write_file(real, data)
+        yield version
+    except BaseException:
+        if journal(places).exists():
+            _restore(real, trial)
+        drop(places, version)
+        remove_file(journal(places))
+        raise
+    if old is not None:
+        write_file(places.home / "config.toml.bak", old)
+    remove_file(journal(places))
+    prune(places)
+
+
+def read_unfinished(places: Places) -> Trial | None:
+    """What is on trial now, or was when its writer was killed. ConfigError
+    for a journal that says nothing."""
+    path = journal(places)
+    if not os.path.lexists(path):
+        return None
+    try:
+        found: Any = json.loads(read_file(path, most_bytes=_MOST_BYTES)[0])
+        old = found["old"]
+        return Trial(
+            None if found["version"] is None else str(found["version"]),
+            None if old is None else base64.b64decode(old, validate=True),
+            int(found["mode"]) & 0o777, str(found["new"]),
+            str(found["command"]))
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise ConfigError(
+            f"{path} tells of an unfinished change and can't be read",
+            hint=f"see what stands in config.toml, then: rm '{path}'"
+        ) from error
+
+
+def take_back(places: Places) -> str | None:
+    """Undo a change whose writer was killed; what was done, None where
+    there was none. A file that somebody has edited since stays, and what
+    is taken back is kept in the history."""
+    trial = read_unfinished(places)
+    if trial is None:
+        return None
+    real = Path(os.path.realpath(places.config_file))
+    there = read_file(real)[0] if real.exists() else None
+    what = trial.command or "a change"
+    if there == trial.old:  # killed before or after
+        drop(places, trial.version)
+        said = None
+    elif there is None or digest(there) != trial.digest:
+        said = (f"{what} did not end; {places.config_file} was edited "
+                "since and stays as it is")
+    else:
+        drop(places, trial.version)
+        keep(places, there, "unfinished")
+        _restore(real, trial)
+        said = (f"{what} did not end: {places.config_file} is as before; "
+                "what it had written: claw config history 1")
+    remove_file(journal(places))
+    return said
+
+
+def digest(data: bytes) -> str:
+    """SHA-256 in hex, as claw.config.watch.Stamp has it."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def _restore(real: Path, trial: Trial) -> None:
+    if trial.old is None:
+        remove_file(real)
+    else:
+        write_file(real, trial.old, trial.mode)
+
+
+def _read_mode(path: Path) -> int:
+    try:
+        return stat.S_IMODE(path.stat().st_mode)
+    except OSError:
+        return 0o600
+
+
+def _render(trial: Trial) -> bytes:
+    old = trial.old
+    return json.dumps({
+        "version": trial.version, "mode": trial.mode, "new": trial.digest,
+        "command": trial.command, "old": None if old is None
+        else base64.b64encode(old).decode()}).encode()

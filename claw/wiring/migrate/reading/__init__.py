@@ -1,0 +1,1 @@
+"""How the files of other agents are opened and read."""
