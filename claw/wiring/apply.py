@@ -72,6 +72,7 @@ def await_listen(places: Places, wanted: str, *,
     while True:
         found = read_running(places)
         if found is None or found.age_s > STALE_S \
+                or found.pid == os.getpid() \
                 or found.settings is None or found.settings == wanted:
             return
         if found.settings_tried == wanted:

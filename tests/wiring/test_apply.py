@@ -194,7 +194,7 @@ def write_listen(places, tried, settings="0", error=None):
     path = state_path(places)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps({
-        "pid": os.getpid(), "uptime_seconds": 1, "settings": settings,
+        "pid": os.getppid(), "uptime_seconds": 1, "settings": settings,
         "settings_tried": tried, "written_at": "2999-01-01T00:00:00Z",
         "components": {"config": {"last_error": error}} if error else {}}))
 

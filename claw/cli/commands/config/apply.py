@@ -12,8 +12,8 @@ from claw.cli.commands.config.changes import (
     format_changes,
     record_change,
     say_checks,
-    take_back_unfinished,
 )
+from claw.cli.commands.config.unfinished import take_back_unfinished
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
 from claw.cli.terminal.stdin import NAME, note_wait, read_past

@@ -6,8 +6,6 @@ from typing import Any
 from claw.cli.invocation import Invocation
 from claw.cli.show.output import to_json, visible
 from claw.config.display import to_toml
-from claw.config.store import lock_settings
-from claw.config.trial import journal
 from claw.wiring.apply import Change
 from claw.wiring.checks.check import Check
 
@@ -30,15 +28,6 @@ def say_checks(run: Invocation, checks: Iterable[Check]) -> None:
     for check in checks:
         hint = f" ({check.hint})" if check.hint else ""
         run.out.warn(f"{check.detail}{hint}")
-
-
-def take_back_unfinished(run: Invocation) -> None:
-    """Say that a change whose writer was killed is taken back, and do it
-    before ours."""
-    if journal(run.places).exists():
-        with lock_settings(run.places) as notice:
-            if notice:
-                run.out.warn(notice)
 
 
 def _render(value: Any) -> str:

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from claw.cli.commands.config.changes import take_back_unfinished
 from claw.cli.commands.config.show import format_row, resolve_key
+from claw.cli.commands.config.unfinished import take_back_unfinished
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
 from claw.cli.terminal.editor import edit_copy
