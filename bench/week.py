@@ -161,7 +161,7 @@ import asyncio, datetime, gc, os, pathlib, sys, threading, time
 trace = sys.argv.pop(1) == "1"
 if trace:
     import tracemalloc
-    tracemalloc.start(8)
+    tracemalloc.start(6)
 true, seen, error = time.time, [0.0], [0.0]
 home = os.getcwd()
 clock = pathlib.Path(home, "clock")
@@ -282,7 +282,7 @@ def replay(busy: Listen, idle: Listen, telegram: Telegram, model: Model,
             telegram.post([Note(number + n, 5000 + int(
                 rng.paretovariate(0.8)) % options.chats)
                 for n in range(share)])
-            telegram.wait(share)
+            telegram.wait(share, 240.0)
             number += share
             telegram.take()
             model.take()
