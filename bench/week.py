@@ -161,7 +161,7 @@ import asyncio, datetime, gc, os, pathlib, sys, threading, time
 trace = sys.argv.pop(1) == "1"
 if trace:
     import tracemalloc
-    tracemalloc.start(6)
+    tracemalloc.start(3)
 true, seen, error = time.time, [0.0], [0.0]
 home = os.getcwd()
 clock = pathlib.Path(home, "clock")

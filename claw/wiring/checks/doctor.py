@@ -44,6 +44,7 @@ from claw.wiring.checks.check import (
     run_groups,
 )
 from claw.wiring.checks.config import check_settings
+from claw.wiring.checks.disk import check_disk_use
 from claw.wiring.checks.gateway import GATEWAY
 from claw.wiring.checks.log import check_jobs, check_log, check_map
 from claw.wiring.checks.mcp import MCP
@@ -64,6 +65,7 @@ CHANNELS = Group("channels")
 CHANNELS.check(channel_checks)
 SANDBOX = Group("sandbox")
 PLUG_INS = Group("plug_ins")
+DISK.check(check_disk_use)
 DISK.check(check_log)
 DISK.check(check_map)
 DISK.check(check_jobs)
