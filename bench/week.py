@@ -37,11 +37,11 @@ from runtime_peers import Model, Telegram, Wire
 
 from claw.testing.fake_telegram import FakeTelegram
 
-STEP_H = 2
+STEP_H = 4
 TENDING_S = 2.2
-WORDS = ("harbour kettle violin glacier saffron bicycle lantern meadow "
-         "compass orchard velvet thunder pebble walnut canyon feather "
-         "mirror tunnel anchor blossom").split()
+WORDS = ("harbour", "kettle", "violin", "glacier", "saffron", "bicycle",
+         "lantern", "meadow", "compass", "orchard", "velvet", "thunder",
+         "pebble", "walnut", "canyon", "feather", "mirror", "tunnel")
 
 
 class Note(NamedTuple):

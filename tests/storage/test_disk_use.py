@@ -53,8 +53,8 @@ def test_a_part_is_a_database_with_its_side_files_or_a_folder(tmp_path):
 
 
 def test_a_day_gives_one_sample_and_old_ones_go(tmp_path):
-    noted = [note_sample(tmp_path, tmp_path, hour * 3600.0)
-             for hour in range(1, 24 * (KEPT + 5))]
+    noted = [note_sample(tmp_path, tmp_path, step * DAY_S / 2)
+             for step in range(2, 2 * (KEPT + 5) + 2)]
 
     assert sum(noted) == KEPT + 5
     assert len(read_samples(tmp_path)) == KEPT

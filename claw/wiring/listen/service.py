@@ -419,13 +419,13 @@ class Runtime:
                           .conflict_threshold)
 
     async def tidy_files(self) -> None:
-        """Copies of what was sent, received files that are old, the day's
-        sample of the disk, and turns that wait for the memory."""
+        """Copies of what was sent, the day's sample of the disk, and turns
+        that wait for the memory."""
         await tidy_outgoing(self._places, self.queue)
-        await asyncio.to_thread(self._tidy_disk)
+        await asyncio.to_thread(self._note_disk)
         await self._consolidator.flush()
 
-    def _tidy_disk(self) -> None:
+    def _note_disk(self) -> None:
         """Raises StorageError."""
         places, now = self._places, time.time()
         try:
