@@ -13,6 +13,7 @@ import re
 import time
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from multiprocessing.connection import Connection
 from typing import Any, NamedTuple
 
@@ -34,6 +35,9 @@ class Post(NamedTuple):
     def text(self) -> str:
         return (f"bench-{self.number} what is there to know about green tea "
                 f"from harbour {self.number % 97}?")
+
+    def put(self, fake: FakeTelegram) -> None:
+        fake.post(self.text, chat_id=self.chat)
 
 
 class Seen(NamedTuple):
@@ -103,10 +107,10 @@ def _post(fake: _Watched, posts: list[Post]) -> None:
         if wait > 0:
             time.sleep(wait)
         fake.posted[post.number] = time.monotonic()
-        fake.post(post.text, chat_id=post.chat)
+        post.put(fake)
 
 
-class _Model(asyncio.Protocol):
+class Wire(asyncio.Protocol):
     """One connection to the model."""
 
     seen: dict[int, float] = {}  # noqa: RUF012
@@ -118,6 +122,14 @@ class _Model(asyncio.Protocol):
 
     def connection_made(self, transport: Any) -> None:
         self._transport = transport
+
+    @staticmethod
+    def find_number(messages: list[dict[str, Any]]) -> int | None:
+        """Of the last thing that a person said."""
+        asked = next((str(one.get("content")) for one in reversed(messages)
+                      if one.get("role") == "user"), "")
+        found = _NUMBER.search(asked)
+        return int(found[1]) if found else None
 
     def data_received(self, data: bytes) -> None:
         self._buffer += data
@@ -133,9 +145,9 @@ class _Model(asyncio.Protocol):
             now = time.monotonic()
             body = bytes(self._buffer[len(head) + 4:end])
             del self._buffer[:end]
-            self._answer(body, now)
+            self.answer(body, now)
 
-    def _answer(self, body: bytes, now: float) -> None:
+    def answer(self, body: bytes, now: float) -> None:
         asked = json.loads(body or b"{}")
         self.asked[0] += 1
         self.asked[1] += len(body)
@@ -148,32 +160,46 @@ class _Model(asyncio.Protocol):
         else:
             text = f"The answer to bench-{found[1]} is: green tea, mostly."
             self.seen.setdefault(int(found[1]), now)
-        if asked.get("stream"):
-            self._stream(text)
-        else:
-            self._whole(text)
+        self.write(text, stream=bool(asked.get("stream")))
         if found is not None and not notes:
             self.wrote.setdefault(int(found[1]), time.monotonic())
 
-    def _stream(self, text: str) -> None:
-        """A packet for each of a few deltas, chunked."""
+    def write(self, text: str, *, stream: bool) -> None:
+        """Streamed: a packet for each of a few deltas."""
+        third = len(text) // 3 + 1
+        if stream:
+            self._stream([{"role": "assistant", "content": ""}, *(
+                {"content": text[start:start + third]}
+                for start in range(0, len(text), third))], "stop")
+        else:
+            self._whole({"content": text}, "stop")
+
+    def call_tool(self, name: str, arguments: dict[str, Any], *,
+                  stream: bool) -> None:
+        call = {"index": 0, "id": f"call_{time.monotonic_ns()}",
+                "type": "function", "function": {
+                    "name": name, "arguments": json.dumps(arguments)}}
+        message = {"content": None, "tool_calls": [call]}
+        if stream:
+            self._stream([{"role": "assistant", **message}], "tool_calls")
+        else:
+            self._whole(message, "tool_calls")
+
+    def _stream(self, deltas: list[dict[str, Any]], finish: str) -> None:
         self._transport.write(
             b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
-            b"Transfer-Encoding: chunked\r\n\r\n"
-            + _chunk({"role": "assistant", "content": ""}))
-        third = len(text) // 3 + 1
-        for start in range(0, len(text), third):
-            self._transport.write(
-                _chunk({"content": text[start:start + third]}))
-        self._transport.write(_chunk({}, "stop")
+            b"Transfer-Encoding: chunked\r\n\r\n")
+        for delta in deltas:
+            self._transport.write(_chunk(delta))
+        self._transport.write(_chunk({}, finish)
                               + b"e\r\ndata: [DONE]\n\n\r\n0\r\n\r\n")
 
-    def _whole(self, text: str) -> None:
+    def _whole(self, message: dict[str, Any], finish: str) -> None:
         body = json.dumps({
             "id": "1", "object": "chat.completion", "created": 0,
             "model": "m", "usage": _USAGE, "choices": [{
-                "index": 0, "finish_reason": "stop", "message": {
-                    "role": "assistant", "content": text}}]}).encode()
+                "index": 0, "finish_reason": finish, "message": {
+                    "role": "assistant", **message}}]}).encode()
         self._transport.write(
             b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
             b"Content-Length: %d\r\n\r\n" % len(body) + body)
@@ -183,7 +209,7 @@ _USAGE = {"prompt_tokens": 900, "completion_tokens": 12,
           "total_tokens": 912}
 
 
-def _chunk(delta: dict[str, str], finish: str | None = None) -> bytes:
+def _chunk(delta: dict[str, Any], finish: str | None = None) -> bytes:
     event: dict[str, Any] = {
         "id": "1", "object": "chat.completion.chunk", "created": 0,
         "model": "m", "choices": [{"index": 0, "delta": delta,
@@ -194,21 +220,21 @@ def _chunk(delta: dict[str, str], finish: str | None = None) -> bytes:
     return b"%x\r\n%s\r\n" % (len(line), line)
 
 
-def _model(pipe: Connection) -> None:
+def _model(pipe: Connection, wire: type[Wire]) -> None:
     async def serve() -> None:
         loop = asyncio.get_running_loop()
-        server = await loop.create_server(_Model, "127.0.0.1", 0)
+        server = await loop.create_server(wire, "127.0.0.1", 0)
         over = loop.create_future()
 
         def asked() -> None:
             if pipe.recv() is None:
                 over.set_result(None)
                 return
-            pipe.send((dict(_Model.seen), dict(_Model.wrote),
-                       tuple(_Model.asked)))
-            _Model.seen.clear()
-            _Model.wrote.clear()
-            _Model.asked[:] = [0, 0]
+            pipe.send((dict(Wire.seen), dict(Wire.wrote),
+                       tuple(Wire.asked)))
+            Wire.seen.clear()
+            Wire.wrote.clear()
+            Wire.asked[:] = [0, 0]
 
         pipe.send("http://127.0.0.1:"
                   f"{server.sockets[0].getsockname()[1]}/v1")
@@ -281,8 +307,8 @@ class Telegram(_Process):
 class Model(_Process):
     """The model's end."""
 
-    def __init__(self) -> None:
-        super().__init__(_model)
+    def __init__(self, wire: type[Wire] = Wire) -> None:
+        super().__init__(partial(_model, wire=wire))
 
     def take(self) -> tuple[dict[int, float], dict[int, float],
                             tuple[int, int]]:

@@ -100,3 +100,20 @@ def test_a_claw_that_runs_is_not_pulled_from_under(claw, made, home):
 
     assert done.code == 5
     assert "claw listen runs here" in done.err
+
+
+def test_of_many_backups_the_newest_stay_and_nothing_else_goes(
+        claw, home, tmp_path):
+    claw("memory", "store", "k", "words")
+    folder = tmp_path / "kept"
+    folder.mkdir()
+    old = [f"claw-2020010{n}T000000Z.tar.gz" for n in range(1, 5)]
+    others = ["claw-notes.tar.gz", "holiday.tar.gz"]
+    for name in (*old, *others):
+        (folder / name).write_text("")
+
+    done = claw("backup", "create", "--keep", "2", str(folder))
+
+    assert done.code == 0
+    assert {path.name for path in folder.iterdir()} == {
+        os.path.basename(done.out.strip()), old[-1], *others}

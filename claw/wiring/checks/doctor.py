@@ -44,6 +44,7 @@ from claw.wiring.checks.check import (
     run_groups,
 )
 from claw.wiring.checks.config import run_settings_checks
+from claw.wiring.checks.disk import check_disk_use
 from claw.wiring.checks.gateway import GATEWAY
 from claw.wiring.checks.log import check_log, check_map
 from claw.wiring.checks.mcp import MCP
@@ -73,6 +74,7 @@ SANDBOX = Group("sandbox")
 PLUG_INS = Group("plug_ins")
 CONFIG.check(check_home_modes)
 CONFIG.check(check_drafts)
+DISK.check(check_disk_use)
 DISK.check(check_log)
 DISK.check(check_map)
 # In the order of the report, after the settings themselves.

@@ -65,7 +65,7 @@ def check_workspace(places: Places) -> Iterator[Check]:
     workspace = places.workspace
     origin = places.workspace_origin
     if not workspace.exists():
-        above = _find_existing(workspace)
+        above = find_existing(workspace)
         problem = ("is not a directory" if not above.is_dir() else
                    "" if os.access(above, os.W_OK) else "is not writable")
         if problem:
@@ -141,7 +141,7 @@ def check_held(places: Places) -> Iterator[Check]:
 @DISK.check
 def check_free_space(places: Places) -> Iterator[Check]:
     """Free space where the workspace lies."""
-    free = shutil.disk_usage(_find_existing(places.workspace)).free
+    free = shutil.disk_usage(find_existing(places.workspace)).free
     text = f"{free >> 20:,} MiB free"
     if free < _FREE_BYTES:
         yield Check("disk.room", "warn", text, "make room: below 100 MiB "
@@ -170,7 +170,7 @@ def check_fts5(_: Places) -> Iterator[Check]:
                     "use a Python built with FTS5 (python.org, Debian, uv)")
 
 
-def _find_existing(path: Path) -> Path:
+def find_existing(path: Path) -> Path:
     """The nearest directory upwards that is there."""
     while not path.exists():
         path = path.parent

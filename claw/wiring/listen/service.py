@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import time
 from collections.abc import (
     AsyncIterator,
     Awaitable,
@@ -28,7 +29,12 @@ from claw.config.places import Places
 from claw.config.tree import Tree, load
 from claw.config.watch import changes, stamp
 from claw.core.channel import SendMessage
-from claw.core.errors import ClawError, ConfigError, UnavailableError
+from claw.core.errors import (
+    ClawError,
+    ConfigError,
+    StorageError,
+    UnavailableError,
+)
 from claw.core.log import Log, Tap
 from claw.core.memory import Memory
 from claw.core.provider import Provider
@@ -61,6 +67,7 @@ from claw.runtime.turn.outcomes import Finished
 from claw.security.estop import EmergencyStop
 from claw.security.redact.leaks import guard
 from claw.security.redact.redactor import Redactor
+from claw.storage.disk_use import note_sample
 from claw.storage.forgotten import read_stamp
 from claw.storage.log.writer import LogWriter
 from claw.storage.marks import MarksFile
@@ -447,9 +454,20 @@ class Runtime:
                           .conflict_threshold)
 
     async def tidy_files(self) -> None:
-        """Copies of what was sent, and turns that wait for the memory."""
+        """Copies of what was sent, the day's sample of the disk, and turns
+        that wait for the memory."""
         await tidy_outgoing(self._places, self.queue)
+        await asyncio.to_thread(self._note_disk)
         await self._consolidator.flush()
+
+    def _note_disk(self) -> None:
+        """Raises StorageError."""
+        places, now = self._places, time.time()
+        try:
+            note_sample(places.home, places.workspace, now)
+        except OSError as error:
+            raise StorageError(f"{places.workspace}: {error.strerror}"
+                               ) from error
 
 
 class _LateApprover:

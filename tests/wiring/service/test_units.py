@@ -41,12 +41,12 @@ def test_systemd_has_nothing_to_say_of_the_unit(tmp_path, folder):
 
 @needs_systemd
 def test_the_unit_is_hardened(tmp_path):
-    """8.5 of 10 (lower is better); what would lower it takes namespaces and
+    """7.4 of 10 (lower is better); what would lower it takes namespaces and
     system calls from claw's own sandbox and its tools."""
     text = render_unit(["/bin/true"], {}, tmp_path)
 
     done = analyze(tmp_path, text, "security", "--offline=true",
-                   "--threshold=86")
+                   "--threshold=74")
 
     assert done.returncode == 0, done.stdout
 

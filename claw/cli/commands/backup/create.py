@@ -1,5 +1,6 @@
 """claw backup create."""
 
+import re
 import time
 from pathlib import Path
 from typing import Annotated
@@ -23,9 +24,12 @@ from claw.storage.backup.archive import verify_archive, write_archive
 from claw.storage.backup.collect import collect
 from claw.version import __version__
 
+_NAME = re.compile(r"claw-\d{8}T\d{6}Z(\.backup|\.tar\.gz)")
+
 
 @examples("claw backup create", "claw backup create /mnt/usb/claw.tar.gz",
-          "claw backup create --encrypt claw.backup")
+          "claw backup create --encrypt claw.backup",
+          "claw backup create --keep 7 /mnt/usb")
 def create(context: typer.Context,
            file: Annotated[str | None, typer.Argument(
                metavar="[FILE]", help="Where to; default a new file with the "
@@ -34,6 +38,10 @@ def create(context: typer.Context,
                "--encrypt", help="Encrypt it with a passphrase.")] = False,
            passphrase_file: Annotated[str | None, typer.Option(
                "--passphrase-file", metavar="FILE", help=HELP)] = None,
+           keep: Annotated[int | None, typer.Option(
+               "--keep", metavar="N", min=1,
+               help="FILE is a folder: a new file in it, and of those made "
+                    "so the N newest stay.")] = None,
            ) -> None:
     """Copy settings, keys and the workspace into one file.
 
@@ -46,9 +54,11 @@ def create(context: typer.Context,
     passphrase = read_passphrase(
         passphrase_file, asks=encrypt, twice=True) \
         if encrypt or passphrase_file else None
-    target = Path(file or time.strftime(
+    name = time.strftime(
         f"claw-%Y%m%dT%H%M%SZ{'.backup' if passphrase else '.tar.gz'}",
-        time.gmtime(now))).absolute()
+        time.gmtime(now))
+    target = Path(*([file or "", name] if keep else [file or name])
+                  ).absolute()
     for folder in (places.home, places.workspace):
         if target.is_relative_to(folder):
             raise UsageError(f"{target} lies in {folder}, which is copied",
@@ -64,4 +74,15 @@ def create(context: typer.Context,
         verify_archive(target, passphrase, heard)
     say_skipped(run, manifest)
     run.out.note(describe(manifest))
+    for old in _find_old(target.parent, keep) if keep else ():
+        old.unlink(missing_ok=True)
+        run.out.note(f"removed {old}: {keep} are kept")
     run.print_result(to_json(target, manifest), str(target))
+
+
+def _find_old(folder: Path, keep: int) -> list[Path]:
+    """Those of the names that `create` gives which are older than the
+    newest so many."""
+    return sorted(path for path in folder.iterdir()
+                  if _NAME.fullmatch(path.name) and path.is_file()
+                  and not path.is_symlink())[:-keep]
