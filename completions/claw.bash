@@ -12,7 +12,7 @@ _claw_option() {
         "memory model|--from") action="file" ;;
         *"|--file"|*"|--passphrase-file"|*"|--schema"|*"|--schema-multi"|*"|--set-file"|*"|-f") action="file" ;;
         *"|--config-dir"|*"|--folder"|*"|--readable"|*"|--workspace"|*"|-w") action="folder" ;;
-        *"|--allow-commands"|*"|--as-of"|*"|--at"|*"|--calls"|*"|--command"|*"|--daily-limit"|*"|--dead-man"|*"|--env"|*"|--every"|*"|--for"|*"|--header"|*"|--import-from"|*"|--in"|*"|--jobs"|*"|--keep-days"|*"|--kills"|*"|--limit"|*"|--lines"|*"|--max-actions"|*"|--max-cost"|*"|--max-tokens"|*"|--min-score"|*"|--monthly-limit"|*"|--name"|*"|--offset"|*"|--older-than"|*"|--only"|*"|--option"|*"|--pair"|*"|--pause"|*"|--precheck"|*"|--prompt"|*"|--purge"|*"|--reason"|*"|--rows"|*"|--seed"|*"|--sees"|*"|--sender"|*"|--set"|*"|--since"|*"|--source"|*"|--stdin-limit"|*"|--system"|*"|--temperature"|*"|--thread"|*"|--timeout"|*"|--tries"|*"|--until"|*"|--url"|*"|--who"|*"|-j"|*"|-n"|*"|-o"|*"|-s"|*"|-t") action="text" ;;
+        *"|--allow-commands"|*"|--as-of"|*"|--at"|*"|--calls"|*"|--command"|*"|--daily-limit"|*"|--dead-man"|*"|--env"|*"|--every"|*"|--for"|*"|--header"|*"|--import-from"|*"|--in"|*"|--jobs"|*"|--keep"|*"|--keep-days"|*"|--kills"|*"|--limit"|*"|--lines"|*"|--max-actions"|*"|--max-cost"|*"|--max-tokens"|*"|--min-score"|*"|--monthly-limit"|*"|--name"|*"|--offset"|*"|--older-than"|*"|--only"|*"|--option"|*"|--pair"|*"|--pause"|*"|--precheck"|*"|--prompt"|*"|--purge"|*"|--reason"|*"|--rows"|*"|--seed"|*"|--sees"|*"|--sender"|*"|--set"|*"|--since"|*"|--source"|*"|--stdin-limit"|*"|--system"|*"|--temperature"|*"|--thread"|*"|--timeout"|*"|--tries"|*"|--until"|*"|--url"|*"|--who"|*"|-j"|*"|-n"|*"|-o"|*"|-s"|*"|-t") action="text" ;;
         *"|--category") action="value category" ;;
         *"|--channel") action="value channel" ;;
         *"|--docs"|*"|--remove") action="value document" ;;
@@ -132,7 +132,7 @@ _claw_words() {
         "ask|options") echo "-m --model -p --provider -t --temperature -s --system -f --file --docs -c --continue --cid --session --tools --yes --no-memory --schema --schema-multi -x --extract --max-tokens --max-cost --timeout --no-log --dry-run --stdin-limit -T --template -P --parameter -o --option --save --force --raw --no-stream -u --usage --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
         "backup|options") echo "--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
         "backup|names") echo "create verify restore" ;;
-        "backup create|options") echo "--encrypt --passphrase-file --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
+        "backup create|options") echo "--encrypt --passphrase-file --keep --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
         "backup verify|options") echo "--passphrase-file --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
         "backup restore|options") echo "--passphrase-file --yes --config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
         "channel|options") echo "--config-dir -w --workspace --trust-workspace --json --jsonl -q --quiet -v --verbose --log-format --show-secrets -h --help" ;;
