@@ -1,7 +1,7 @@
 """Whether `claw listen` levels off: a replayed week with memory on.
 
     python bench/week.py [--days 7] [--messages 400] [--chats 20]
-        [--trace] [--directory DIR] [--speed 1]
+        [--trace] [--directory DIR]
 
 A real `claw listen` between a fake Telegram and an instant model; its wall
 clock jumps on by STEP_H hours after each share of a day's messages, and what
@@ -204,7 +204,6 @@ def watch(loop):
                 str(tracemalloc.get_traced_memory()[0]))
             wanted = pathlib.Path(home, "snapshot")
             if wanted.exists():
-                wanted.unlink()
                 gc.collect()
                 shot = tracemalloc.take_snapshot().filter_traces((
                     tracemalloc.Filter(False, tracemalloc.__file__),
@@ -216,10 +215,10 @@ def watch(loop):
                         for one in shot.compare_to(first, "traceback")[:8]:
                             print(one, *one.traceback.format(),
                                   sep="\\n  ", file=file)
-                    if wanted.with_suffix(".again").exists():
-                        first = shot
                 else:
                     first = shot
+                del shot
+                wanted.unlink()
 asyncio.set_event_loop_policy(Policy())
 import claw.runtime.maintenance as maintenance
 maintenance.TEND_S, maintenance.MEMORY_S = 1.0, 2.0
@@ -294,7 +293,6 @@ def replay(busy: Listen, idle: Listen, telegram: Telegram, model: Model,
             (busy.running.home / "snapshot").touch()
             while (busy.running.home / "snapshot").exists():
                 time.sleep(0.2)
-            time.sleep(5)
         yield measure(busy, idle)
 
 
