@@ -18,6 +18,7 @@ from claw.storage.jobs.schema import RUN_COLUMNS, decode_run
 LEASE_S = 20.0
 MOST_LEASE_S = 300.0
 LATE_S = 60.0  # a slot that is begun later than this was missed
+MADE_UP_S = 7 * 86_400.0  # missed ones are made up for so far back
 _SPANS = 8  # of slots that are kept; each jump of the clock makes one
 _ALIVE = "lease_until > ? AND lease_until <= ?"
 FREE = ("NOT EXISTS (SELECT 1 FROM cron_runs WHERE job_id = cron_jobs.id"
@@ -109,7 +110,7 @@ def end(connection: sqlite3.Connection, run: Run, output: str, status: str,
     connection.execute(
         "UPDATE cron_jobs SET last_run = ?, last_status = ? WHERE id = ?",
         (run.started_at, status, run.job_id))
-    if status == "ok":
+    if status in ("ok", "skipped"):  # its precheck had nothing to do
         connection.execute("UPDATE cron_jobs SET quiet_since = ?"
                            " WHERE id = ?", (rfc3339(now), run.job_id))
     if cost_usd:
@@ -175,8 +176,8 @@ def _take(connection: sqlite3.Connection, job: Job, slot: str, now: float
     else:
         begun = (*begun, (slot, slot))[-_SPANS:]
     job = replace(job, begun=begun)
-    from_s = moment.timestamp() if job.spec.missed == "all" \
-        else max(now, moment.timestamp())
+    behind_s = MADE_UP_S if job.spec.missed == "all" else 0.0
+    from_s = max(now - behind_s, moment.timestamp())
     _move(connection, job, find_next(job, from_s))
     return True
 

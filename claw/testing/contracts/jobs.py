@@ -267,6 +267,16 @@ class JobsContract:
 
         assert self._run_due(store, id) == [_slot(1)]
 
+    def test_a_clock_that_jumps_by_a_year_brings_no_year_of_runs(
+            self, tmp_path: Path) -> None:
+        store = self._open(tmp_path)
+        id = self._add(store, missed="all")
+        self.now = START + 366 * 86_400
+        first, *rest = self._run_due(store, id)
+
+        assert first == _slot(1)
+        assert len(rest) == 7 * 24
+
     def test_a_time_for_once_that_was_missed_is_said(self, tmp_path: Path
                                                      ) -> None:
         store = self._open(tmp_path)
@@ -378,9 +388,11 @@ class JobsContract:
     def test_success_ends_a_silence(self, tmp_path: Path) -> None:
         store = self._open(tmp_path)
         id = self._add(store, max_silence_s=60)
-        for status, since in (("error", "2026-01-01T00:00:00.000Z"),
-                              ("ok", "2026-01-01T00:01:00.000Z")):
-            self.now = START + 60
+        for minute, (status, since) in enumerate((
+                ("error", "2026-01-01T00:00:00.000Z"),
+                ("skipped", "2026-01-01T00:02:00.000Z"),
+                ("ok", "2026-01-01T00:03:00.000Z")), 1):
+            self.now = START + 60 * minute
             run = store.begin_run(id, status)
             assert run is not None
             store.end_run(run, "", status=status)

@@ -48,8 +48,8 @@ MustDeliverFlag = Annotated[bool | None, typer.Option(
          "it is only said.")]
 MissedOption = Annotated[str | None, typer.Option(
     "--missed", metavar="skip|once|all",
-    help="What becomes of times that pass while claw listen is off; "
-         "default once.")]
+    help="What becomes of times that pass while claw listen is off (all: "
+         "of the last seven days); default once.")]
 SessionOption = Annotated[str | None, typer.Option(
     "--session", metavar="own|main|isolated",
     help="Continue the job's own conversation, or that of its chat; "
