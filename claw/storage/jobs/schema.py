@@ -191,7 +191,7 @@ def _check_kinds(names: tuple[str, ...], row: tuple[Any, ...],
         if not isinstance(value, (int, float) if name in numbers else str):
             raise ValueError(f"{name} is {value!r:.40}")
         if name in _TIMES:
-            datetime.fromisoformat(value)
+            datetime.fromisoformat(str(value))
 
 
 def _read_policy(text: str) -> dict[str, Any]:
