@@ -424,7 +424,8 @@ LATE = {
         "claw.wiring.memory",
     },
     "claw.wiring.channels.owned": {"claw.wiring.tools.build"},
-    "claw.wiring.checks.config": {"claw.wiring.checks.routes"},
+    "claw.wiring.checks.config": {"claw.wiring.checks.routes",
+                                  "claw.wiring.jobs.declared"},
     "claw.wiring.compose": {
         "claw.security.prompt_guard",
         "claw.security.settings",

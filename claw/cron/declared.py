@@ -13,21 +13,22 @@ from claw.storage.jobs.schedule import parse_schedule
 from claw.storage.jobs.settings import DeclaredJob
 
 
-def read_declared(rows: Iterable[DeclaredJob]) -> tuple[Declared, list[str]]:
-    """The jobs by id, and what is wrong with them, in sentences. One that
-    is wrong is left as it was."""
+def read_declared(rows: Iterable[DeclaredJob]
+                  ) -> tuple[Declared, list[tuple[int, str]]]:
+    """The jobs by id, and what is wrong with them: the number of the row
+    and a sentence. One that is wrong is left as it was."""
     found: dict[str, tuple[str, JobSpec | None]] = {}
-    wrong: list[str] = []
+    wrong: list[tuple[int, str]] = []
     for number, row in enumerate(rows):
         if not row.id.strip() or row.id in found:
-            wrong.append(f"cron.jobs[{number}]: its id is missing, or of "
-                         "another one, too")
+            wrong.append((number, "its id is missing, or of another one, "
+                          "too"))
             continue
         spec = None
         try:
             spec = build_spec(row)
         except UsageError as error:
-            wrong.append(f"cron.jobs {row.id!r}: {error.message}")
+            wrong.append((number, f"{row.id!r:.80}: {error.message}"))
         found[row.id] = json.dumps(msgspec.to_builtins(row),
                                    sort_keys=True), spec
     return found, wrong

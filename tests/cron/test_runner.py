@@ -556,7 +556,8 @@ def test_a_store_that_can_not_be_read_is_told_and_tried_again(shift, go):
 def test_jobs_of_the_settings_are_made_changed_and_removed(shift, go):
     def declare(*rows):
         declared, wrong = read_declared(rows)
-        return replace(one.parts, declared=declared, wrong=wrong)
+        return replace(one.parts, declared=declared, wrong=[
+            f"cron.jobs.{number}: {text}" for number, text in wrong])
     hourly = DeclaredSchedule(kind="every", every_ms=3_600_000)
     one = shift()
     tea = DeclaredJob(id="tea", command="echo tea", schedule=hourly)

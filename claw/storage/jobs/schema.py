@@ -8,6 +8,7 @@ stands in its run alone.
 
 import json
 import sqlite3
+from datetime import datetime
 from typing import Any
 
 from claw.storage.jobs.model import Delivery, Job, JobSpec, Run
@@ -104,8 +105,20 @@ _SPEC = ("schedule", "job_type", "name", "command", "prompt", "model",
 _STATE = ("id", "created_at", "next_run", "last_run", "last_status",
           "begun", "quiet_since", "silent", "month", "month_usd", "declared")
 JOB_COLUMNS = ", ".join(_SPEC + _STATE)
-RUN_COLUMNS = ("id, job_id, slot, started_at, status, finished_at, output,"
-               " duration_ms, cost_usd, turn_id, lease_until, delivery")
+_RUN = ("id", "job_id", "slot", "started_at", "status", "finished_at",
+        "output", "duration_ms", "cost_usd", "turn_id", "lease_until",
+        "delivery")
+RUN_COLUMNS = ", ".join(_RUN)
+# Any other column holds text.
+_NUMBERS = frozenset((
+    "id", "delete_after_run", "enabled", "max_silence_s", "timeout_s",
+    "monthly_cents", "silent", "month_usd", "duration_ms", "cost_usd"))
+_TIMES = frozenset(("created_at", "next_run", "last_run", "quiet_since",
+                    "started_at", "finished_at", "lease_until"))
+
+
+class DamagedRowError(ValueError):
+    """A row that is no job, or no run."""
 
 
 def upgrade(connection: sqlite3.Connection, version: int) -> None:
@@ -135,8 +148,15 @@ def encode_job(job: Job) -> dict[str, Any]:
 
 
 def decode_job(row: tuple[Any, ...]) -> Job:
-    """A job of its JOB_COLUMNS. Raises ValueError or TypeError for what
-    is none."""
+    """A job of its JOB_COLUMNS. Raises DamagedRowError."""
+    try:
+        _check_kinds(_SPEC + _STATE, row, _NUMBERS - {"id"})
+        return _build_job(row)
+    except (ValueError, TypeError) as error:
+        raise DamagedRowError(f"a job can't be read: {error}") from error
+
+
+def _build_job(row: tuple[Any, ...]) -> Job:
     own = dict(zip(_SPEC, row, strict=False))
     tools = own["allowed_tools"]
     own |= {
@@ -154,8 +174,24 @@ def decode_job(row: tuple[Any, ...]) -> Job:
 
 
 def decode_run(row: tuple[Any, ...]) -> Run:
-    """A run of its RUN_COLUMNS."""
+    """A run of its RUN_COLUMNS. Raises DamagedRowError."""
+    try:
+        _check_kinds(_RUN, row, _NUMBERS)
+    except (ValueError, TypeError) as error:
+        raise DamagedRowError(f"a run can't be read: {error}") from error
     return Run(*row)
+
+
+def _check_kinds(names: tuple[str, ...], row: tuple[Any, ...],
+                 numbers: frozenset[str]) -> None:
+    """Raises ValueError: SQLite keeps any kind of value in any column."""
+    for name, value in zip(names, row, strict=True):
+        if value is None:
+            continue
+        if not isinstance(value, (int, float) if name in numbers else str):
+            raise ValueError(f"{name} is {value!r:.40}")
+        if name in _TIMES:
+            datetime.fromisoformat(str(value))
 
 
 def _read_policy(text: str) -> dict[str, Any]:

@@ -308,19 +308,23 @@ class SqliteJobs:
 
     def _select(self, connection: sqlite3.Connection, where: str,
                 *values: object) -> list[Job]:
-        try:
-            return [schema.decode_job(row) for row in connection.execute(
-                f"SELECT {schema.JOB_COLUMNS} FROM cron_jobs WHERE {where}",
-                values)]
-        except (ValueError, TypeError) as error:
-            raise CorruptError(f"{self._path}: a job can't be read: {error}"
-                               ) from error
+        return [schema.decode_job(row) for row in connection.execute(
+            f"SELECT {schema.JOB_COLUMNS} FROM cron_jobs WHERE {where}",
+            values)]
+
+    @contextmanager
+    def _translating(self) -> Iterator[None]:
+        with translated_with_remedy(self._path):
+            try:
+                yield
+            except schema.DamagedRowError as error:
+                raise CorruptError(f"{self._path}: {error}") from error
 
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:
         """The file as it stands; an empty one in memory where there is
         none yet."""
-        with translated_with_remedy(self._path), \
+        with self._translating(), \
                 closing(self._open_reader()) as connection:
             yield connection
 
@@ -348,7 +352,7 @@ class SqliteJobs:
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
         make_private(self._path)
-        with translated_with_remedy(self._path), closing(
+        with self._translating(), closing(
                 connect(self._path, synchronous="FULL")) as connection:
             if self._read_version(connection) == 0:
                 make_tables(connection, self._path, schema.TABLES,

@@ -32,8 +32,9 @@ def check_settings(tree: Tree) -> list[Finding]:
     no server is asked.
     """
     from claw.wiring.checks.routes import route_findings
+    from claw.wiring.jobs.declared import job_findings
     refused = find_refused(tree)
-    found = [*refused, *route_findings(tree),
+    found = [*refused, *route_findings(tree), *job_findings(tree),
              *_find_bad_secrets(tree, {finding.key for finding in refused}),
              *_find_open_files(tree), *_find_unused(tree)]
     order = ("error", "warning", "note")

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from claw.agent.history import encode
 from claw.agent.memory.recall import bare_message
+from claw.config.keys import join_key
 from claw.config.tree import Tree
 from claw.core.channel import ChannelMessage, SendMessage
 from claw.core.errors import ConfigError
 from claw.core.log import Log
 from claw.core.provider import Chat, ConversationMessage, Provider
-from claw.cron.declared import read_declared
 from claw.cron.parts import Around, Parts
 from claw.cron.runner import Runner
 from claw.providers.settings import ReliabilitySettings
@@ -22,14 +22,11 @@ from claw.runtime.message.keys import history_key
 from claw.runtime.process.health import Health
 from claw.runtime.turn.desk import Desk
 from claw.storage.jobs.model import Job
-from claw.storage.jobs.settings import (
-    CronSettings,
-    DeclaredJob,
-    SchedulerSettings,
-)
+from claw.storage.jobs.settings import CronSettings, SchedulerSettings
 from claw.storage.sessions import SessionStore
 from claw.wiring.chat import LAST
-from claw.wiring.jobs.heartbeat import declare_heartbeat, find_prompt
+from claw.wiring.jobs.declared import read_jobs
+from claw.wiring.jobs.heartbeat import find_prompt
 from claw.wiring.tools.jobs import open_jobs
 from claw.wiring.workspace.place_names import jobs_path
 from claw.wiring.workspace.sessions import load_history
@@ -97,19 +94,15 @@ def build_parts(tree: Tree, live: Live, provider: str, open_model: Callable[
         return None
     settings = tree.decode("cron", CronSettings)
     reliability = tree.decode("reliability", ReliabilitySettings)
-    declared, wrong = read_declared(
-        tree.decode(("cron", "jobs", str(number)), DeclaredJob)
-        for number in range(len(tree.node_or(("cron", "jobs"), []))))
-    heartbeat = declare_heartbeat(tree)
-    wrong += [f"cron.jobs {id!r}: [heartbeat] has this id"
-              for id in heartbeat if id in declared]
+    declared, wrong = read_jobs(tree)
     return Parts(
         jobs, tree.decode("scheduler", SchedulerSettings), live.agent,
         live.policy, open_model, provider, runs_commands,
         settings.catch_up_on_startup, reliability.scheduler_poll_secs,
         reliability.scheduler_retries,
         reliability.provider_backoff_ms / 1000, live.budget_s(),
-        live.secrets, {**declared, **heartbeat}, wrong,
+        live.secrets, declared,
+        [f"{join_key(path)}: {text}" for path, text in wrong],
         partial(find_prompt, tree, log))
 
 

@@ -247,3 +247,26 @@ def test_a_policy_that_can_not_be_read_is_not_taken_for_none(tmp_path):
 
     with pytest.raises(CorruptError, match="policy"):
         store.list_jobs()
+
+
+@pytest.mark.parametrize(("table", "column", "value"), [
+    ("cron_jobs", "created_at", "never"), ("cron_jobs", "name", b"\xff"),
+    ("cron_jobs", "next_run", "tomorrow"), ("cron_jobs", "month_usd", "x"),
+    ("cron_jobs", "monthly_cents", "y"), ("cron_jobs", "command", b"ls"),
+    ("cron_jobs", "schedule", "{}"), ("cron_jobs", "begun", "x"),
+    ("cron_runs", "started_at", "x"), ("cron_runs", "output", b"\xff"),
+    ("cron_runs", "cost_usd", "w"), ("cron_runs", "duration_ms", "q")])
+def test_a_damaged_row_was_a_fault_of_claw(tmp_path, table, column, value):
+    store = SqliteJobs(tmp_path / "jobs.db")
+    job = store.add(SPEC)
+    store.end_run(store.begin_run(job.id, "now"), "ls")
+    with closing(sqlite3.connect(tmp_path / "jobs.db")) as connection:
+        connection.execute(f"UPDATE {table} SET {column} = ?", (value,))
+        connection.commit()
+
+    def read():
+        return store.list_jobs(), store.list_runs(job.id)
+
+    with pytest.raises(CorruptError, match="can't be read") as raised:
+        read()
+    assert "mv " in raised.value.hint

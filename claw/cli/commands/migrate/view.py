@@ -39,8 +39,8 @@ def render(found: Found, parts: Sequence[Part], notes: Iterable[str], *,
         lines.append(f"{part.name}: {_count(part)}")
         if not brief:
             lines += [f"  {line}" for line in _list_items(part)]
-    return [visible(line) for line in [
-        *lines, *(f"note: {note}" for note in notes)]]
+    return [visible(line) for line in [*lines, *(
+        "note: " + " ".join(note.split()) for note in notes)]]
 
 
 def list_next(found: Found, parts: Sequence[Part], home: str) -> list[str]:
@@ -106,4 +106,5 @@ def _list_items(part: Part) -> Iterator[str]:
 def _spell(part: str, item: Item) -> str:
     joint = " = " if part == "settings" else ", " if part != "jobs" else ": "
     text = item.name + (f"{joint}{item.shown}" if item.shown else "")
-    return f"{text}: {item.why}" if item.why else text
+    text = f"{text}: {item.why}" if item.why else text
+    return " ".join(text.split())  # names are theirs: one line each

@@ -33,6 +33,7 @@ from claw.wiring.migrate.reading.source import Source
 from claw.wiring.migrate.reading.yaml_subset import parse_yaml
 
 _MOST_CONFIG = 1 << 20
+_MOST_MINUTES = 1e9  # more is no interval of anybody
 _BUNDLED = "skills/.bundled_manifest"
 
 
@@ -130,7 +131,8 @@ def _build(job: dict[str, Any], env: dict[str, str], zone: str | None
     elif kind == "interval":
         minutes = get(held, "minutes")
         schedule = {"kind": "every", "every_ms": int(minutes * 60_000)
-                    if isinstance(minutes, int | float) else None}
+                    if isinstance(minutes, int | float)
+                    and abs(minutes) < _MOST_MINUTES else minutes}
     elif kind == "once":
         schedule = {"kind": "at", "at": get(held, "run_at")}
     is_paused = job.get("state") == "paused" or job.get("paused_at")

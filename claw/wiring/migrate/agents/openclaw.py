@@ -187,11 +187,19 @@ def read_schedule(given: Any) -> Any:
         at = get(given, "at")
         millis = get(given, "atMs")
         if isinstance(millis, int | float):
-            at = datetime.fromtimestamp(millis / 1000, UTC).isoformat()
+            at = _from_millis(millis)
         elif isinstance(at, str):
             at = _with_zone(at)
         return {"kind": kind, "at": at}
     return given
+
+
+def _from_millis(millis: float) -> str:
+    """A time as RFC 3339; the number itself where it is none."""
+    try:
+        return datetime.fromtimestamp(millis / 1000, UTC).isoformat()
+    except (ValueError, OverflowError, OSError):
+        return f"{millis!r:.40}"
 
 
 def _with_zone(text: str) -> str:

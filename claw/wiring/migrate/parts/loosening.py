@@ -8,6 +8,8 @@ agent lets grow, a wider level, a larger number of calls.
 from typing import Any
 
 from claw.config.keys import Path
+from claw.net.addresses import is_loopback
+from claw.providers.catalog.vendors import find_vendor
 
 # Tables and keys that guard something, or name a program that claw runs.
 _GUARDS: tuple[tuple[str, ...], ...] = (
@@ -50,9 +52,24 @@ def loosens(path: Path, value: Any, own: Any, *, is_set: bool) -> str:
         if isinstance(value, list) and EVERYBODY in value:
             return "everybody could write to the agent"
         return "more people could write to the agent" if is_set else ""
+    if path[:1] == ("model_providers",) and path[2:] == ("base_url",):
+        return _explain_address(path[1], value)
+    if path == ("api_url",) and value != own:
+        return "" if is_loopback(str(value)) \
+            else "your key would be sent there"
     if not any(_covers(guard, path) for guard in _GUARDS) or value == own:
         return ""
     return "" if _is_stricter(path, value, own) else _explain(path)
+
+
+def _explain_address(name: str, url: Any) -> str:
+    """A vendor that claw knows has an address, and its key may be claw's
+    own, or one of the environment."""
+    vendor = find_vendor(name)
+    if vendor is None or not vendor.url or vendor.local \
+            or url == vendor.url or is_loopback(str(url)):
+        return ""
+    return f"your key of {name} would be sent there"
 
 
 def _covers(guard: tuple[str, ...], path: Path) -> bool:

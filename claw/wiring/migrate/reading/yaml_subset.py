@@ -18,6 +18,8 @@ _KEY = re.compile(
     r"""("(?:[^"\\]|\\.){0,200}"|'(?:[^']|''){0,200}'"""
     r"""|[^\s\-?:,\[\]{}#&*!|>'"%@`][^#]{0,200}?|-[^\s#][^#]{0,200}?)"""
     r"""\s{0,20}:(?:\s+|$)""")
+_IN_DOUBLE = re.compile(r'[^"\\]*(?:\\.[^"\\]*)*', re.DOTALL)
+_IN_SINGLE = re.compile(r"[^']*(?:''[^']*)*")
 _WORDS = {"": None, "~": None, "null": None, "true": True, "yes": True,
           "on": True, "false": False, "no": False, "off": False}
 _ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})"
@@ -127,38 +129,48 @@ class _Reader:
 
     def _quoted(self, text: str) -> str:
         """A quoted text, joined with the lines after it up to its end."""
-        quote = text[0]
-        closing = re.compile(r'"(?:[^"\\]|\\.)*"' if quote == '"'
-                             else r"'(?:[^']|'')*'", re.DOTALL)
-        while (match := closing.match(text)) is None:
+        quote, parts, piece, at = text[0], [], text, 1
+        inside = _IN_DOUBLE if quote == '"' else _IN_SINGLE
+        while (end := _match_end(inside, piece, at)) == len(piece) \
+                or piece[end] != quote:
             if self._at >= len(self._lines):
                 raise self._wrong("a text has no end")
             line = self._lines[self._at].strip()
-            if quote == '"' and text.endswith("\\"):
-                text = text[:-1] + line  # the line was broken in the text
-            else:
-                text += "\n" + line if not line else (
-                    line if text.endswith("\n") else " " + line)
             self._at += 1
-        if _without_comment(" " + text[match.end():]):
+            if end < len(piece):  # the line was broken in the text
+                parts.append(piece[:end])
+                piece = line
+            else:
+                parts.append(piece)
+                piece = ("" if piece.endswith("\n") else " ") + line \
+                    if line else "\n"
+            at = 0
+        if _without_comment(" " + piece[end + 1:]):
             raise self._wrong("there is more behind a text", back=1)
-        return _text(match[0])
+        return _text("".join(parts) + piece[:end + 1])
 
     def _flow(self, text: str) -> Any:
-        """A list or mapping in brackets, over one line or several."""
+        """A list or mapping in brackets, over one line or several. Each
+        try takes twice as many lines: all of them take the time of a few."""
+        start, count = self._at, 0
         while True:
-            flow = _Flow(text)
+            lines = [text, *map(str.strip,
+                                self._lines[start:start + count])]
+            flow = _Flow(" ".join(lines))
             try:
                 value = flow.read()
             except _OpenError:
-                if self._at >= len(self._lines):
+                if start + count >= len(self._lines):
+                    self._at = len(self._lines)
                     raise self._wrong("a bracket has no end") from None
-                text += " " + self._lines[self._at].strip()
-                self._at += 1
+                count = 2 * count + 1
                 continue
             except ValueError as error:
+                self._at = start + flow.find_line(lines)[0]
                 raise self._wrong(str(error), back=1) from error
-            if _without_comment(flow.rest()):
+            number, end = flow.find_line(lines)
+            self._at = start + number
+            if _without_comment(flow.rest(end)):
                 raise self._wrong("there is more behind a bracket", back=1)
             return value
 
@@ -223,8 +235,18 @@ class _Flow:
             return self._mapping(depth)
         return self._scalar(",]}")
 
-    def rest(self) -> str:
-        return self._text[self._at:]
+    def find_line(self, lines: list[str]) -> tuple[int, int]:
+        """The number of the line that was come to, and where it ends; the
+        text is these lines with a blank between them."""
+        number, end = 0, len(lines[0])
+        while end < self._at:
+            number += 1
+            end += 1 + len(lines[number])
+        return number, end
+
+    def rest(self, end: int) -> str:
+        """What follows up to there."""
+        return self._text[self._at:end]
 
     def _list(self, depth: int) -> list[Any]:
         self._at += 1
@@ -279,6 +301,12 @@ class _Flow:
         if self._at >= len(self._text):
             raise _OpenError
         return self._text[self._at]
+
+
+def _match_end(pattern: re.Pattern[str], text: str, at: int) -> int:
+    """Where the match from `at` on ends; `at` where there is none."""
+    match = pattern.match(text, at)
+    return match.end() if match else at
 
 
 def _without_comment(text: str) -> str:
