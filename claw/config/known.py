@@ -46,7 +46,7 @@ security.prompt_guard: action sensitivity
 people.*: *
 strangers: messages_per_hour tokens_per_day cost_per_day_cents
 strangers: all_messages_per_hour all_tokens_per_day all_cost_per_day_cents
-channels_config: debounce_ms
+channels_config: debounce_ms files_keep_days
 autonomy.permissions.*: tool until workspace command channel arguments.*
 autonomy.channels.*: level tools excluded_tools allowed_commands auto_approve
 autonomy.channels.*: always_ask max_actions_per_hour max_cost_per_turn_cents

@@ -27,6 +27,8 @@ class ChannelsSettings(msgspec.Struct, frozen=True, kw_only=True):
     session_ttl_hours: not read yet
     debounce_ms: wait so long for more of the same person before answering;
         0 means off
+    files_keep_days: days until a file that was sent, or a spoken answer, is
+        removed (0: never)
     """
 
     cli: bool = True
@@ -37,6 +39,7 @@ class ChannelsSettings(msgspec.Struct, frozen=True, kw_only=True):
     session_backend: SessionBackend = "sqlite"
     session_ttl_hours: int = 0
     debounce_ms: int = 0
+    files_keep_days: Annotated[int, msgspec.Meta(ge=0)] = 30
 
     @property
     def timeout_s(self) -> float:

@@ -95,6 +95,7 @@ class SqliteLedger:
         self._connection: sqlite3.Connection | None = None
         self._file: tuple[int, int] | None = None
         self._wait_s = 0.0  # of the open connection
+        self._tidied = 0.0  # when it was last put in order
 
     def reserve(self, start: CallStart, limits: Limits = NO_LIMITS, *,
                 wait_s: float = 0.0) -> Reservation:
@@ -224,18 +225,27 @@ class SqliteLedger:
         (what is written into a file without a name is lost)."""
         if self._connection is not None:
             if file_id(self._path) == self._file:
+                self._tidy(self._connection)
                 return self._connection
             self._shut()
         make_private(self._path)
         connection = connect(self._path, busy_timeout_s=wait_s)
         try:
-            _ready(connection, self._path, self._now())
+            self._tidy(connection, at_once=True)
         except BaseException:
             connection.close()
             raise
         self._connection, self._file = connection, file_id(self._path)
         self._wait_s = wait_s
         return connection
+
+    def _tidy(self, connection: sqlite3.Connection, *,
+              at_once: bool = False) -> None:
+        """Every hour too: a service keeps the file open for months."""
+        now = self._now()
+        if at_once or abs(now - self._tidied) > OPEN_S:
+            _ready(connection, self._path, now)
+            self._tidied = now
 
 
 def describe_damage(error: CorruptError, path: Path) -> CorruptError:

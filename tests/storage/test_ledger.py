@@ -446,6 +446,19 @@ def test_single_calls_go_after_400_days_and_their_sums_stay(path, clock):
                 )["gpt-5"].cost_usd == 0.875
 
 
+def test_a_process_that_never_closes_it_kept_single_calls_for_ever(
+        ledger, path, clock):
+    call(ledger, 0.5)
+    ledger.reserve(start(0.25))  # and what others left when they were killed
+    clock.now += (KEPT_DAYS + 1) * DAY
+    call(ledger, 0.125)
+
+    assert [c.end.cost_usd for c in read(path, lambda r: r.calls(*ALL, 9))
+            ] == [0.125]
+    assert read(path, lambda r: r.totals("model", *ALL)
+                )["gpt-5"].cost_usd == 0.875
+
+
 def test_only_the_first_unpriced_call_of_a_day_is_the_first(ledger, clock):
     def first():
         held = ledger.reserve(start(None))

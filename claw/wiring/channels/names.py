@@ -25,6 +25,11 @@ def list_configured(tree: Tree) -> list[str]:
     return built_in + [name for name in others if name in foreign] + owned
 
 
+def list_all(tree: Tree) -> list[str]:
+    """Names of the channels that claw has, and of those set up."""
+    return list({*REGISTRY.names(), *list_configured(tree)})
+
+
 def is_channel(name: str) -> bool:
     """Whether there is such a channel, set up or not."""
     return name in REGISTRY.names() or is_foreign(name)

@@ -36,7 +36,8 @@ def check_disk_use(places: Places) -> Iterator[Check]:
     elif found.days_left is not None and found.days_left < _SOON_DAYS:
         yield Check("disk.growth", "warn", _say(found), "make room, or keep "
                     "less: log.keep_days, log.max_mb, "
-                    "memory.conversation_retention_days")
+                    "memory.conversation_retention_days, "
+                    "channels_config.files_keep_days")
     else:
         yield Check("disk.growth", "ok", _say(found))
 

@@ -82,7 +82,7 @@ from claw.wiring.channels.build import (
     select_channels,
 )
 from claw.wiring.channels.moves import release_ids, relist
-from claw.wiring.channels.names import CONSOLE
+from claw.wiring.channels.names import CONSOLE, list_all
 from claw.wiring.compose import AgentOptions, Parts, open_parts
 from claw.wiring.listen.around_turns import (
     build_enricher,
@@ -91,6 +91,7 @@ from claw.wiring.listen.around_turns import (
 from claw.wiring.listen.gateway import ListenGateway
 from claw.wiring.listen.jobs import ListenJobs, build_parts
 from claw.wiring.listen.outgoing_files import tidy_outgoing
+from claw.wiring.listen.received_files import tidy_received
 from claw.wiring.memory import open_backend
 from claw.wiring.memory.hygiene import maintain_memory
 from claw.wiring.models.ledger import CostLedger
@@ -454,9 +455,13 @@ class Runtime:
                           .conflict_threshold)
 
     async def tidy_files(self) -> None:
-        """Copies of what was sent, the day's sample of the disk, and turns
-        that wait for the memory."""
+        """Copies of what was sent, old files that people sent, the day's
+        sample of the disk, and turns that wait for the memory."""
         await tidy_outgoing(self._places, self.queue)
+        await asyncio.to_thread(
+            tidy_received, self._places.workspace,
+            list_all(self._tree), self.live.settings.files_keep_days,
+            time.time(), self._log)
         await asyncio.to_thread(self._note_disk)
         await self._consolidator.flush()
 

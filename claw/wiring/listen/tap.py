@@ -1,7 +1,9 @@
 """Settings -> a tap: its channel, the queue, and all that answers may go
 to."""
 
+import asyncio
 import os
+import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
@@ -15,13 +17,21 @@ from claw.providers.settings import ReliabilitySettings
 from claw.runtime.process.health import Health
 from claw.runtime.process.instance_lock import InstanceLock, runtime_folder
 from claw.runtime.process.supervisor import Backoff
+from claw.runtime.settings import ChannelsSettings
 from claw.runtime.tap.service import FarEnd, Tap, TapParts
 from claw.security.estop import EmergencyStop
+from claw.storage.queue.model import Queue
 from claw.storage.queue.sqlite import SqliteQueue
 from claw.wiring.channels.build import open_channel, select_channels
-from claw.wiring.channels.names import CONSOLE, list_configured
+from claw.wiring.channels.names import (
+    CONSOLE,
+    SECTION,
+    list_all,
+    list_configured,
+)
 from claw.wiring.listen.gateway import ListenGateway
 from claw.wiring.listen.outgoing_files import tidy_outgoing
+from claw.wiring.listen.received_files import tidy_received
 from claw.wiring.workspace.place_names import queue_path, state_path
 
 
@@ -50,10 +60,18 @@ async def open_tap(places: Places, name: str, log: Log,
             instance_lock=InstanceLock(runtime_folder(dict(env)), log,
                                        str(queue_path(places).absolute())),
             estop=EmergencyStop(places.home),
-            tidy_files=partial(tidy_outgoing, places, queue)), tries)
+            tidy_files=partial(_tidy_files, tree, queue, log)), tries)
     finally:
         gateway.close()
         await queue.aclose()
+
+
+async def _tidy_files(tree: Tree, queue: Queue, log: Log) -> None:
+    await tidy_outgoing(tree.places, queue)
+    await asyncio.to_thread(
+        tidy_received, tree.places.workspace, list_all(tree),
+        tree.decode(SECTION, ChannelsSettings).files_keep_days, time.time(),
+        log)
 
 
 def _open_channels(tree: Tree, name: str, log: Log) -> dict[str, Channel]:
