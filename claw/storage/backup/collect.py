@@ -4,7 +4,8 @@ The order is what makes a copy of a running claw whole. Marks may be older
 than the queue and never newer, so they come first; a job's slot may be free
 again while its delivery is in the queue, which then knows it, and not the
 other way round; the queue holds what the memory and the session files lack,
-so they come after it. Links are not followed.
+so they come after it. Links are not followed, and named as left out; but
+config.toml may be one (dotfiles), and what it leads to is the settings.
 """
 
 import os
@@ -17,9 +18,11 @@ from claw.core.value import Value
 from claw.security.files import beneath
 from claw.security.files.walk import Walk
 
-# What a process leaves beside its files, and says of itself while it runs.
-_PASSING = ("*-wal", "*-shm", "*-journal", "*.lock", "*.claw-*.tmp",
-            "state/listen.json", "state/gateway.json")
+# What a process writes before it renames it, and says of itself while it
+# runs. A file of the owner's may be called anything else: Cargo.lock too.
+_PASSING = (".claw-*.tmp", "*/.claw-*.tmp", ".config.*.tmp", "..config.*.tmp",
+            ".secret_key.*.new", "state/listen.json", "state/gateway.json")
+_BESIDE = ("-wal", "-shm", "-journal")  # of a database
 _FOLDERS = ("state/backups", "*/__pycache__", "__pycache__")
 _FIRST = ("state/marks/*", "state/people.json", "state/jobs.db",
           "state/queue.db")
@@ -78,7 +81,7 @@ def _look(root: str, top: Path, without: Path | None
 
     def allowed(path: Path) -> bool:
         inside = path.relative_to(top).as_posix()
-        return path != without and not any(
+        return path != without and not _is_beside(path) and not any(
             fnmatch(inside, one) for one in (*_FOLDERS, *_PASSING))
     walk = Walk(top, ".", allowed, _MOST)
     for inside in walk:
@@ -91,6 +94,30 @@ def _look(root: str, top: Path, without: Path | None
             yield Skipped(f"{root}/{inside}", str(error))
     if walk.cut:
         yield Skipped(root, "some of its folders can't be read")
+    for path in _find_links(top, allowed):
+        inside = path.relative_to(top).as_posix()
+        if root == "home" and inside == "config.toml" and path.is_file():
+            real = path.resolve()
+            yield Source(f"{root}/{inside}", real.parent, real.name)
+        else:
+            yield Skipped(f"{root}/{inside}", "a link")
+
+
+def _find_links(top: Path, allowed: beneath.Allowed) -> Iterator[Path]:
+    for folder, folders, names in os.walk(top):
+        folders[:] = sorted(name for name in folders
+                            if allowed(Path(folder, name)))
+        for name in (*folders, *sorted(names)):
+            path = Path(folder, name)
+            if path.is_symlink() and allowed(path):
+                yield path
+
+
+def _is_beside(path: Path) -> bool:
+    """Whether SQLite made it beside a database."""
+    return any(path.name.endswith(end) and
+               path.with_name(path.name.removesuffix(end)).is_file()
+               for end in _BESIDE)
 
 
 def _is_database(top: Path, inside: str) -> bool:

@@ -212,6 +212,40 @@ def test_links_and_pipes_are_left_out(home, tmp_path):
     assert b"root:" not in gzip.decompress((tmp_path / "b").read_bytes())
 
 
+def test_files_of_the_owner_with_the_names_of_locks_are_in_it(
+        home, tmp_path):
+    names = {"workspace/app/Cargo.lock", "workspace/diary-journal",
+             "workspace/notes-wal", "onboard.json", "channels/mine.py",
+             "templates/day.md", "gateway.db", "workspace/MEMORY_SNAPSHOT.md",
+             "config.history/1.toml"}
+    for name in names:
+        (home / name).parent.mkdir(parents=True, exist_ok=True)
+        (home / name).write_text("mine")
+    (home / ".config.a1.tmp").write_text("half")
+
+    made = back_up(home, tmp_path / "b")
+
+    found = {one.name.removeprefix("home/") for one in made.members}
+    assert names <= found
+    assert ".secret_key" in found
+    assert ".config.a1.tmp" not in found
+    assert not any(name.endswith((".db-wal", ".db-shm")) for name in found)
+
+
+def test_settings_that_are_a_link_are_in_it_and_other_links_are_named(
+        home, tmp_path):
+    (tmp_path / "dotfiles").mkdir()
+    (home / "config.toml").rename(tmp_path / "dotfiles/claw.toml")
+    (home / "config.toml").symlink_to("../dotfiles/claw.toml")
+    (home / "workspace/photos").symlink_to("/srv/photos")
+
+    made = back_up(home, tmp_path / "b")
+    put_back(tmp_path / "b", tmp_path / "new")
+
+    assert (tmp_path / "new/config.toml").read_text() == "x = 1\n"
+    assert made.skipped == (("workspace/photos", "a link"),)
+
+
 def test_a_damaged_database_stops_it_and_leaves_no_file(home, tmp_path):
     path = home / "workspace/state/log.db"
     data = bytearray(path.read_bytes())
