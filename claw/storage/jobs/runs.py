@@ -9,6 +9,7 @@ import json
 import sqlite3
 from datetime import UTC, datetime
 
+from claw.core.errors import UsageError
 from claw.core.times import rfc3339
 from claw.core.value import replace
 from claw.storage.jobs.model import Job, Run
@@ -203,8 +204,11 @@ def skip(connection: sqlite3.Connection, job: Job, now: float) -> None:
 
 
 def _follow(job: Job, after: datetime) -> str | None:
-    moment = next_run(job.spec.schedule, after,
-                      datetime.fromisoformat(job.created_at))
+    try:
+        moment = next_run(job.spec.schedule, after,
+                          datetime.fromisoformat(job.created_at))
+    except UsageError:  # no such zone on this machine: it holds up no other
+        return None
     return None if moment is None else rfc3339(moment.timestamp())
 
 

@@ -270,3 +270,23 @@ def test_a_damaged_row_was_a_fault_of_claw(tmp_path, table, column, value):
     with pytest.raises(CorruptError, match="can't be read") as raised:
         read()
     assert "mv " in raised.value.hint
+
+
+def test_a_zone_that_is_gone_holds_up_no_other_job(tmp_path):
+    path, now = tmp_path / "jobs.db", 1_767_225_600.0
+    store = SqliteJobs(path, now=lambda: now)
+    lost, other = store.add(SPEC), store.add(SPEC)
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(
+            "UPDATE cron_jobs SET schedule = ? WHERE id = ?", (
+                '{"kind": "cron", "expr": "* * * * *", "tz": "No/Zone"}',
+                lost.id))
+    store.rewind()
+    now += 60
+    for job in (lost, other):
+        run = store.begin_run(job.id, job.next_run)
+        assert run is not None
+        store.end_run(run, "")
+
+    assert not store.get(lost.id).spec.enabled
+    assert store.get(other.id).next_run == "2026-01-01T00:02:00.000Z"

@@ -1,6 +1,8 @@
-"""Jobs: compared by what they do, and kept switched off where they must.
+"""Jobs: compared by what they do, and kept switched off.
 
-A command never comes switched on, nor a job whose channel is not set up.
+The other agent may still run them, a month of them costs money, and a
+command is what its folder says: the owner switches each one on, and sees
+the forecast then.
 """
 
 from collections.abc import Collection, Iterable
@@ -77,12 +79,13 @@ def _decide_one(each: HeldJob, there: set[object],
                              why="its time has passed"))
     why = each.why
     delivery = spec.delivery
-    if delivery.mode == "announce" and delivery.channel not in channels \
-            and spec.enabled:
-        spec = replace(spec, enabled=False)
-        why = (f"claw has no channel {delivery.channel} yet: it comes "
-               "switched off")
-    return _Decided(Item(each.name, "new", shown=shown, why=why), spec)
+    if spec.enabled:
+        missing = delivery.mode == "announce" \
+            and delivery.channel not in channels
+        why = (f"claw has no channel {delivery.channel} yet: " if missing
+               else "") + "it comes switched off (claw cron resume)"
+    return _Decided(Item(each.name, "new", shown=shown, why=why),
+                    replace(spec, enabled=False))
 
 
 def _key(spec: JobSpec) -> object:
