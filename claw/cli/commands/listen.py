@@ -13,6 +13,7 @@ from claw.cli.show.check_list import show
 from claw.cli.show.event_log import EventLog
 from claw.core.failpoint import install_from_environment
 from claw.core.log import Log
+from claw.runtime.process.heap import use_one_heap
 from claw.wiring.checks.listen import check
 from claw.wiring.workspace.trust import require_trust
 
@@ -49,6 +50,7 @@ def listen(
     require_trust(run.use_workspace(asks=True))
     log = EventLog(run.out, verbose=run.verbose)
     install_from_environment()
+    use_one_heap()
     asyncio.run(_serve(run, channel or [], log, provider, model))
 
 
