@@ -6,6 +6,9 @@ from datetime import UTC, datetime
 
 import pytest
 
+from claw.core import failpoint
+from claw.storage.backup.restore import restore_archive
+
 
 @pytest.fixture
 def made(claw, home, tmp_path):
@@ -117,3 +120,23 @@ def test_of_many_backups_the_newest_stay_and_nothing_else_goes(
     assert done.code == 0
     assert {path.name for path in folder.iterdir()} == {
         os.path.basename(done.out.strip()), old[-1], *others}
+
+
+def test_a_restore_that_was_killed_is_seen_and_finished_by_doctor(
+        claw, made, home):
+    claw("memory", "store", "tea", "Mina likes tea")
+    child = os.fork()
+    if child == 0:
+        failpoint.install(lambda name: name == "restore aside"
+                          and os._exit(failpoint.KILLED))
+        restore_archive(made, home, home / "workspace", stamp="now")
+    os.waitpid(child, 0)
+    assert not home.exists()
+
+    found = claw("doctor", "--json").json
+    done = claw("doctor", "--fix")
+
+    assert "config.restore" in {
+        one["id"] for one in found["checks"] if one["status"] == "fail"}
+    assert "green" in claw("memory", "recall", "colour").out
+    assert "tea" not in claw("memory", "recall", "tea").out

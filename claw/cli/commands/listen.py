@@ -14,6 +14,7 @@ from claw.cli.show.event_log import EventLog
 from claw.core.failpoint import install_from_environment
 from claw.core.log import Log
 from claw.runtime.process.heap import use_one_heap
+from claw.storage.backup.journal import finish_restore
 from claw.wiring.checks.listen import check
 from claw.wiring.workspace.trust import require_trust
 
@@ -47,6 +48,8 @@ def listen(
     if check_only:
         _check(run, channel or [])
         return
+    if said := finish_restore(run.places.home):
+        run.out.note(said)
     require_trust(run.use_workspace(asks=True))
     log = EventLog(run.out, verbose=run.verbose)
     install_from_environment()

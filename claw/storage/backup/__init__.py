@@ -4,4 +4,5 @@ collect.py   what goes in, and in which order
 archive.py   the file: a tar whose last member says what is in it
 seal.py      the same, encrypted with a passphrase
 restore.py   a checked archive in the place of what is there
+journal.py   what finishes a restore that was killed
 """

@@ -2,18 +2,18 @@
 
 All of it is read and compared first. Then it is unpacked beside the two
 folders, and put in their place by renaming; what stood there is kept under
-another name.
+another name. The journal finishes or undoes one that was killed.
 """
 
-import contextlib
 import os
+import secrets
 import shutil
 import tarfile
-import tempfile
 from pathlib import Path, PurePosixPath
 from typing import IO
 
 from claw.core.errors import StorageError
+from claw.core.failpoint import reach
 from claw.core.value import Value
 from claw.storage.backup.archive import (
     MANIFEST,
@@ -21,6 +21,12 @@ from claw.storage.backup.archive import (
     Manifest,
     opened,
     verify_archive,
+)
+from claw.storage.backup.journal import (
+    Move,
+    find_free,
+    finish_restore,
+    written_down,
 )
 
 
@@ -36,29 +42,30 @@ def restore_archive(path: Path, home: Path, workspace: Path, *, stamp: str,
                     heard: Heard = lambda name, size: None) -> Restored:
     """Put a backup into these folders; `stamp` names the old ones. Raises
     StorageError: then nothing has changed."""
+    finish_restore(home)
     manifest = verify_archive(path, passphrase, heard)
     inside = workspace.is_relative_to(home)
     targets = {"home": home} if inside else {"home": home,
                                              "workspace": workspace}
-    drafts: dict[str, Path] = {}
+    moves = {root: Move(
+        target.with_name(f".{target.name}.{secrets.token_hex(6)}"), target,
+        find_free(target.with_name(f"{target.name}.before-{stamp}")))
+        for root, target in targets.items()}
+    drafts = {root: move.draft for root, move in moves.items()}
+    if inside:
+        drafts["workspace"] = drafts["home"] / workspace.relative_to(home)
     try:
-        for root, target in targets.items():
-            target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            drafts[root] = Path(tempfile.mkdtemp(
-                prefix=f".{target.name}.", dir=target.parent))
-        if inside:
-            drafts["workspace"] = drafts["home"] / workspace.relative_to(home)
-        _unpack(path, passphrase, drafts)
-        return Restored(manifest, _swap(
-            [(drafts[root], target) for root, target in targets.items()],
-            stamp))
+        with written_down(home, [*moves.values()]) as journal:
+            for move in moves.values():
+                move.target.parent.mkdir(mode=0o700, parents=True,
+                                         exist_ok=True)
+                move.draft.mkdir(mode=0o700)
+            _unpack(path, passphrase, drafts)
+            return Restored(manifest, journal.carry_out())
     except OSError as error:
         raise StorageError(f"{error.filename or path}: {error.strerror}",
                            hint="check the folder and the free space"
                            ) from error
-    finally:
-        for draft in drafts.values():
-            shutil.rmtree(draft, ignore_errors=True)
 
 
 def _unpack(path: Path, passphrase: str | None,
@@ -73,6 +80,7 @@ def _unpack(path: Path, passphrase: str | None,
             if data is None:
                 raise StorageError(f"{info.name} is no file")
             _write(target, data, info)
+            reach("restore file")
 
 
 def _write(target: Path, data: IO[bytes], info: tarfile.TarInfo) -> None:
@@ -92,20 +100,3 @@ def _place(name: str, drafts: dict[str, Path]) -> Path:
             or PurePosixPath(name).is_absolute():
         raise StorageError(f"{name} does not belong in a backup")
     return drafts[root].joinpath(*parts)
-
-
-def _swap(pairs: list[tuple[Path, Path]], stamp: str) -> tuple[Path, ...]:
-    """Put each new folder in the place of the old one, all or none; what
-    the old ones are called now."""
-    kept: list[Path] = []
-    with contextlib.ExitStack() as undo:
-        for draft, target in pairs:
-            if target.exists() or target.is_symlink():
-                aside = target.with_name(f"{target.name}.before-{stamp}")
-                target.rename(aside)
-                undo.callback(aside.rename, target)
-                kept.append(aside)
-            draft.rename(target)
-            undo.callback(target.rename, draft)
-        undo.pop_all()
-    return tuple(kept)

@@ -55,6 +55,7 @@ from claw.wiring.checks.repairs import (
     add_repair,
     check_drafts,
     check_home_modes,
+    check_restore,
     check_unfinished,
 )
 from claw.wiring.checks.schedule import SCHEDULE
@@ -89,6 +90,7 @@ def run_checks(places: Places, *, asks: bool = False) -> Iterator[Check]:
     trees: list[Tree] = []
 
     def read_config() -> Iterator[Check]:
+        yield from check_restore(places)
         yield from check_unfinished(places)
         trees.append(load(places))
         yield from CONFIG.run(places)

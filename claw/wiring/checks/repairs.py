@@ -27,6 +27,7 @@ from claw.config.tree import Tree
 from claw.config.trial import read_unfinished
 from claw.core.errors import ClawError, ConfigError
 from claw.core.value import replace
+from claw.storage.backup.journal import find_unfinished, finish_restore
 from claw.wiring.apply import apply_text, read_tree
 from claw.wiring.checks.check import Check
 from claw.wiring.sections import list_names
@@ -66,6 +67,17 @@ def check_unfinished(places: Places) -> Iterator[Check]:
                 "claw doctor --fix", fix="put the settings from before back",
                 undo=f"{UNDO} (what was being tried is kept)",
                 repair=partial(_take_back, places))
+
+
+def check_restore(places: Places) -> Iterator[Check]:
+    """A claw backup restore that was killed."""
+    if path := find_unfinished(places.home):
+        yield Check("config.restore", "fail",
+                    f"a restore was killed: {path} says how far it came",
+                    "claw doctor --fix",
+                    fix="finish the restore, or undo one that had not read "
+                        "all of its backup",
+                    repair=partial(_finish_restore, places.home))
 
 
 def check_drafts(places: Places) -> Iterator[Check]:
@@ -163,6 +175,10 @@ def _check_mode(name: str, path: Path, mode: int) -> Check | None:
 def _take_back(places: Places) -> None:
     with lock_settings(places):
         pass
+
+
+def _finish_restore(home: Path) -> None:
+    finish_restore(home)
 
 
 def _encrypt(places: Places) -> None:

@@ -17,6 +17,7 @@ from claw.cli.commands.memory.common import Progress
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
 from claw.core.errors import NotFoundError, UnavailableError, UsageError
+from claw.storage.backup.journal import finish_restore
 from claw.storage.backup.restore import restore_archive
 from claw.storage.backup.seal import is_sealed
 from claw.wiring.channels.states import read_gateway, read_running
@@ -36,6 +37,8 @@ def restore(context: typer.Context,
     """Put a backup in the place of settings and workspace.
 
     All of it is checked first. What stood there is renamed, never removed.
+    One that is killed is finished or undone by the next one, and by claw
+    doctor --fix and claw listen.
     To look at a backup first restore it elsewhere, with CLAW_HOME.
     """
     run = Invocation.of(context)
@@ -47,6 +50,8 @@ def restore(context: typer.Context,
             raise UnavailableError(
                 f"claw {running.command} runs here (pid {running.pid})",
                 hint="end it first: what it writes now would be lost")
+    if said := finish_restore(places.home):
+        run.out.note(said)
     there = [folder for folder in (places.home, places.workspace)
              if folder.is_dir() and any(folder.iterdir())]
     if there and not yes:

@@ -8,6 +8,7 @@ from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
 from claw.cli.show.event_log import EventLog
 from claw.core.failpoint import install_from_environment
+from claw.storage.backup.journal import finish_restore
 from claw.wiring.workspace.trust import require_trust
 
 
@@ -22,6 +23,8 @@ def serve(context: typer.Context) -> None:
     over.
     """
     run = Invocation.of(context)
+    if said := finish_restore(run.places.home):
+        run.out.note(said)
     require_trust(run.use_workspace(asks=True))
     install_from_environment()
     from claw.wiring.gateway.serve import serve_alone
