@@ -14,6 +14,7 @@ from claw.core.errors import ClawError, describe
 from claw.core.log import Log
 from claw.core.times import until_tick
 from claw.runtime.process.health import Health, write_state
+from claw.runtime.process.heap import give_back
 from claw.runtime.process.notify import Notifier, watchdog_interval_s
 from claw.runtime.turn.histories import Histories
 from claw.storage.queue.model import Queue
@@ -64,12 +65,13 @@ async def write_states(health: Health, path: Path, log: Log) -> None:
 
 async def maintain_queue(queue: Queue, tidy_files: Callable[
         [], Awaitable[object]], log: Log) -> None:
-    """Retention every ten minutes; files of sends that are over go at the
-    start too."""
+    """Retention every ten minutes, and memory that lies free goes back to
+    the system; files of sends that are over go at the start too."""
     while True:
         await _try(tidy_files, log)
         await asyncio.sleep(TEND_S)
         await _try(queue.tend, log)
+        await asyncio.to_thread(give_back)
 
 
 async def _try(work: Callable[[], Awaitable[object]], log: Log) -> None:
