@@ -50,8 +50,22 @@ class Parts(Value):
     find_prompt: Callable[[Job], str | None] = lambda job: job.spec.prompt
 
 
+class Sight(Value):
+    """What of people a run sees: the memory sessions (None: all, the
+    owner's own) and the chat whose files are there for it."""
+
+    session: str | None = None
+    others: tuple[str, ...] = ()
+    channel: str | None = None
+    chat: str | None = None
+
+
 class Talks(Protocol):
     """The conversations that runs go on in."""
+
+    def find_sight(self, job: Job) -> Sight:
+        """Whose words a run may read: where they are told is a part of
+        it."""
 
     def find_key(self, job: Job) -> str | None:
         """The one of a job, None for a new one each time."""

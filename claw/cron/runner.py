@@ -173,7 +173,7 @@ class Runner:
                 self._run(parts, job, run)))
 
     async def _run(self, parts: Parts, job: Job, run: Run) -> None:
-        turn = build_turn(job)
+        turn = build_turn(job, self._around.talks.find_sight(job))
         outcome = Outcome("interrupted", "", turn.turn_id)
         task = asyncio.current_task()
         assert task is not None

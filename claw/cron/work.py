@@ -9,7 +9,7 @@ from claw.core.turn import TurnContext
 from claw.core.value import replace
 from claw.cron.heartbeat import NO_TASKS
 from claw.cron.outcome import Outcome
-from claw.cron.parts import Around, Parts
+from claw.cron.parts import Around, Parts, Sight
 from claw.cron.prompt import PromptRun, judge_error, reserve
 from claw.security.sandbox import children
 from claw.storage.jobs.model import Job
@@ -31,16 +31,12 @@ _NO_COMMANDS = DeniedError(
     hint="claw doctor prints the steps to a whole one")
 
 
-def build_turn(job: Job) -> TurnContext:
-    """The turn of a run. One whose job was made in a chat, or that goes on
-    in one, sees what a turn there does."""
-    spec = job.spec
-    turn = TurnContext("cron", session_id=spec.made_in,
-                       labels=set(split_origin(spec.origin)))
-    if spec.delivery.mode == "announce" and (
-            spec.made_in is not None or spec.session_target == "main"):
-        turn.channel, turn.reply_target = (spec.delivery.channel,
-                                           spec.delivery.to)
+def build_turn(job: Job, sight: Sight) -> TurnContext:
+    """The turn of a run."""
+    turn = TurnContext("cron", session_id=sight.session,
+                       labels=set(split_origin(job.spec.origin)),
+                       channel=sight.channel, reply_target=sight.chat,
+                       sessions=sight.others)
     turn.message = f"cron:{job.id}:{turn.turn_id}"
     narrow_turn(turn, job)
     return turn

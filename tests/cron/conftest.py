@@ -8,7 +8,7 @@ import pytest
 from claw.agent.turn import Agent
 from claw.core.errors import ConfigError
 from claw.core.value import replace
-from claw.cron.parts import Around, Parts
+from claw.cron.parts import Around, Parts, Sight
 from claw.cron.runner import Runner
 from claw.security.policy import SecurityPolicy
 from claw.security.sandbox.sandbox import Sandbox
@@ -55,6 +55,9 @@ class Talks:
 
     def __init__(self):
         self.said = {}
+
+    def find_sight(self, job):
+        return Sight(job.spec.made_in)
 
     def find_key(self, job):
         return None if job.spec.session_target == "isolated" else job.id

@@ -4,7 +4,7 @@ Pure. Source: the seeds' history, memory and interruption keys.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from claw.channels import answers
@@ -44,6 +44,18 @@ def scope_key(message: ChannelMessage) -> str:
              if message.interruption_scope_id else "")
     return (f"{message.channel}_{_place(message.reply_target)}"
             f"_{message.sender}{scope}")
+
+
+def read_place(key: str, channels: Iterable[str]
+               ) -> tuple[str, str] | None:
+    """Channel and chat of a conversation on one of these; None for a key
+    of none of them."""
+    for name in sorted(channels, key=len, reverse=True):
+        found = re.match(rf"({re.escape(name)}(?::[^_]*)?)_([^_]+)_", key)
+        if found is not None:
+            place = found[2].replace("%5F", "_").replace("%25", "%")
+            return registered_name(found[1]), place
+    return None
 
 
 class NamedKey(NamedTuple):

@@ -88,6 +88,11 @@ class CronTool(CheckedTool):
         def make(spec: JobSpec) -> JobSpec:
             _check_own(id, spec)
             changed = change(spec)
+            if sees_less(spec) and _name_words(spec) != _name_words(changed):
+                raise DeniedError(
+                    f"job {id} is the owner's, and its runs see what others "
+                    "said; its words and where it is told are changed at the "
+                    f"machine: claw cron update {id}")
             changed = replace(
                 changed, origin=join_origin(
                     labels | split_origin(spec.origin)),
@@ -165,6 +170,20 @@ def _is_own(spec: JobSpec) -> bool:
     turn = current_turn.get()
     return turn is None or turn.session_id is None or spec.made_in in (
         None, turn.session_id, *turn.sessions)
+
+
+def sees_less(spec: JobSpec) -> bool:
+    """Whether the turn is a person's and the job the owner's, whose runs
+    see all that is kept."""
+    turn = current_turn.get()
+    return spec.made_in is None and turn is not None \
+        and turn.session_id is not None
+
+
+def _name_words(spec: JobSpec) -> tuple[object, ...]:
+    """What a run reads, and who reads what comes of it."""
+    return (spec.name, spec.prompt, spec.precheck, spec.delivery,
+            spec.session_target, spec.allowed_tools)
 
 
 def _check_own(id: str, spec: JobSpec) -> None:

@@ -26,8 +26,10 @@ from claw.storage.jobs.model import (
 )
 from claw.storage.jobs.schedule import KINDS, parse_schedule
 from claw.storage.jobs.store import HISTORY
-from claw.tools.cron.base import CronTool, answer, shorten, use
+from claw.tools.cron.base import CronTool, answer, sees_less, shorten, use
 from claw.tools.offer.checked import check_arguments
+
+_HIDDEN = "(for the owner: claw cron runs)"
 
 
 class CronAdd(CronTool):
@@ -126,7 +128,8 @@ class CronRuns(CronTool):
 
     async def run(self, args: Arguments) -> ToolResult:
         self._policy.enforce("read")
-        await use(self.find, args["job_id"])
+        job = await use(self.find, args["job_id"])
+        hidden = job.spec.job_type == "agent" and sees_less(job.spec)
         runs = await use(self.jobs.list_runs, args["job_id"], args["limit"])
         if not runs:
             return ToolResult(output="This job has not run yet.")
@@ -134,7 +137,7 @@ class CronRuns(CronTool):
             "scheduled_for": run.slot, "started_at": run.started_at,
             "finished_at": run.finished_at, "status": run.status,
             "duration_ms": run.duration_ms, "cost_usd": run.cost_usd,
-            "output": shorten(run.output)}
+            "output": _HIDDEN if hidden else shorten(run.output)}
             for run in runs]})
 
 

@@ -8,17 +8,19 @@ from typing import TYPE_CHECKING
 
 from claw.agent.history import encode
 from claw.agent.memory.recall import bare_message
+from claw.channels import REGISTRY
 from claw.config.keys import join_key
 from claw.config.tree import Tree
 from claw.core.channel import ChannelMessage, SendMessage
 from claw.core.errors import ConfigError
 from claw.core.log import Log
 from claw.core.provider import Chat, ConversationMessage, Provider
-from claw.cron.parts import Around, Parts
+from claw.cron.parts import Around, Parts, Sight
 from claw.cron.runner import Runner
 from claw.providers.settings import ReliabilitySettings
 from claw.runtime.live import Live
-from claw.runtime.message.keys import history_key
+from claw.runtime.message.keys import history_key, read_place
+from claw.runtime.people.identities import People
 from claw.runtime.process.health import Health
 from claw.runtime.turn.desk import Desk
 from claw.storage.jobs.model import Job
@@ -34,6 +36,7 @@ from claw.wiring.workspace.sessions import load_history
 if TYPE_CHECKING:
     from claw.wiring.listen.service import Runtime
 
+NOWHERE = "gateway"  # a chat of no channel
 OWN = "cron_"  # the key of a job's own conversation begins so
 
 
@@ -56,7 +59,8 @@ class ListenJobs:
     async def run(self, desk: Desk) -> None:
         runtime = self._runtime
         around = Around(
-            JobTalks(desk, runtime.open_sessions(), self._say),
+            JobTalks(desk, runtime.open_sessions(), self._say,
+                     lambda: runtime.live.people),
             JobPosts(runtime, desk), self._log, self._note, desk.turn_cost,
             desk.log_turn)
         self._runner = Runner(lambda: self._parts, around,
@@ -135,10 +139,39 @@ class JobTalks:
     is the one that its own turns have."""
 
     def __init__(self, desk: Desk, store: SessionStore,
-                 notify: Callable[[str], None]) -> None:
+                 notify: Callable[[str], None],
+                 people: Callable[[], People] = People) -> None:
         self._desk = desk
         self._store = store
         self._notify = notify
+        self._people = people
+
+    def find_sight(self, job: Job) -> Sight:
+        """A job that somebody made sees what a turn does where he made it,
+        and where it tells another chat nothing of anybody. One of the
+        owner's that tells a chat sees what may be said there."""
+        spec, told = job.spec, _find_told(job)
+        if spec.made_in is None:
+            if told is None:
+                return Sight()
+            session, *others = self._people().list_scopes(
+                _write_from(*told))
+            place = told if spec.session_target == "main" else (None, None)
+            return Sight(session, tuple(others), *place)
+        made = read_place(spec.made_in, REGISTRY.names())
+        if told is None:
+            return Sight(spec.made_in, (), *(made or (NOWHERE, None)))
+        if self._tells_maker(spec.made_in, told):
+            return Sight(spec.made_in, (), *told)
+        return Sight(f"{OWN}{job.id}", (), told[0])
+
+    def _tells_maker(self, made_in: str, told: tuple[str, str]) -> bool:
+        """Whether it is read by those alone who may read of the maker's
+        conversation: in its chat, or in his own private one."""
+        if read_place(made_in, REGISTRY.names()) == told:
+            return True
+        people = self._people()
+        return made_in in people.list_private(people.find(*told))
 
     def find_key(self, job: Job) -> str | None:
         spec = job.spec
@@ -146,16 +179,16 @@ class JobTalks:
             return f"{OWN}{job.id}"
         if spec.session_target != "main":
             return None
-        if spec.made_in is not None or spec.delivery.mode != "announce":
-            return spec.made_in or LAST
-        return self._find_chat(spec.delivery.channel or "",
-                               spec.delivery.to or "")
+        told = _find_told(job)
+        if spec.made_in is not None:
+            return spec.made_in if told is None or self._tells_maker(
+                spec.made_in, told) else f"{OWN}{job.id}"
+        return LAST if told is None else self._find_chat(*told)
 
     def _find_chat(self, channel: str, chat: str) -> str:
         """The last conversation of a chat; where there is none yet, that
         of the person whose private chat it is."""
-        key = history_key(ChannelMessage(
-            "", chat, chat, "", channel, 0))
+        key = history_key(_write_from(channel, chat))
         start = key.removesuffix(chat)
         return next((one.key for one in self._store.list()
                      if one.key.startswith(start)), key)
@@ -180,3 +213,15 @@ class JobTalks:
 
     def _is_owners(self, key: str) -> bool:
         return key == LAST or key.startswith(OWN)
+
+
+def _find_told(job: Job) -> tuple[str, str] | None:
+    """Channel and chat that hear of a job's runs."""
+    delivery = job.spec.delivery
+    return (delivery.channel or "", delivery.to or "") \
+        if delivery.mode == "announce" else None
+
+
+def _write_from(channel: str, chat: str) -> ChannelMessage:
+    """As if its person had written in his private chat."""
+    return ChannelMessage("", chat, chat, "", channel, 0)
