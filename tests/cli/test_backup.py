@@ -134,7 +134,7 @@ def test_a_restore_that_was_killed_is_seen_and_finished_by_doctor(
     assert not home.exists()
 
     found = claw("doctor", "--json").json
-    done = claw("doctor", "--fix")
+    claw("doctor", "--fix")
 
     assert "config.restore" in {
         one["id"] for one in found["checks"] if one["status"] == "fail"}
