@@ -222,7 +222,8 @@ def verify_archive(path: Path, passphrase: str | None = None,
     manifest: Manifest | None = None
     with opened(path, passphrase) as archive:
         for info in archive:
-            data = archive.extractfile(info)
+            data = archive.extractfile(info) \
+                if info.isreg() and not info.issparse() else None
             if data is None or manifest is not None:
                 raise StorageError(f"{path}: {info.name} does not belong in "
                                    "a backup")
@@ -254,15 +255,19 @@ def _read_manifest(path: Path, data: bytes) -> Manifest:
 
 
 def _measure(info: tarfile.TarInfo, data: IO[bytes]) -> Member:
+    """A member as it is; one that is no database takes no room on the
+    disk."""
+    digest, size = hashlib.sha256(), 0
+    piece = data.read(_PIECE)
+    is_database = piece.startswith(b"SQLite format 3\0")
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder, "copy")
-        digest, size, begins = hashlib.sha256(), 0, b""
         with copy.open("xb") as kept:
-            while piece := data.read(_PIECE):
-                begins = begins or piece[:16]
+            while piece:
                 size += len(piece)
                 digest.update(piece)
-                kept.write(piece)
-        rows = (count_rows(copy, info.name)
-                if begins.startswith(b"SQLite format 3\0") else None)
+                if is_database:
+                    kept.write(piece)
+                piece = data.read(_PIECE)
+        rows = count_rows(copy, info.name) if is_database else None
     return Member(info.name, size, digest.hexdigest(), info.mode, rows)

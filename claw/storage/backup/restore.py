@@ -44,6 +44,7 @@ def restore_archive(path: Path, home: Path, workspace: Path, *, stamp: str,
     StorageError: then nothing has changed."""
     finish_restore(home)
     manifest = verify_archive(path, passphrase, heard)
+    _check_room(manifest, home, workspace)
     inside = workspace.is_relative_to(home)
     targets = {"home": home} if inside else {"home": home,
                                              "workspace": workspace}
@@ -66,6 +67,21 @@ def restore_archive(path: Path, home: Path, workspace: Path, *, stamp: str,
         raise StorageError(f"{error.filename or path}: {error.strerror}",
                            hint="check the folder and the free space"
                            ) from error
+
+
+def _check_room(manifest: Manifest, *targets: Path) -> None:
+    """Raises StorageError where one of the folders' disks can't take it
+    all."""
+    needed = manifest.total_bytes
+    for target in targets:
+        there = next(one for one in (target, *target.parents)
+                     if one.exists())
+        free = shutil.disk_usage(there).free
+        if needed > free:
+            raise StorageError(
+                f"{there} has {free >> 20:,} MiB free, and the backup holds "
+                f"{needed >> 20:,} MiB", hint="make room, or choose another "
+                "folder with --config-dir and -w")
 
 
 def _unpack(path: Path, passphrase: str | None,

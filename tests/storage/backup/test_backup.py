@@ -311,6 +311,34 @@ def test_an_archive_of_a_stranger_leaves_its_folder_nowhere(
     assert not (tmp_path / "new").exists()
 
 
+@pytest.mark.parametrize("kind", [
+    tarfile.LNKTYPE, tarfile.SYMTYPE, tarfile.FIFOTYPE, tarfile.CHRTYPE,
+    tarfile.DIRTYPE])
+def test_what_is_no_file_is_refused_before_anything_is_unpacked(
+        tmp_path, kind):
+    with tarfile.open(tmp_path / "evil", "w:gz") as archive:
+        first = tarfile.TarInfo("home/a")
+        archive.addfile(first)
+        second = tarfile.TarInfo("home/b")
+        second.type, second.linkname = kind, "home/a"
+        archive.addfile(second)
+
+    with pytest.raises(StorageError, match="home/b does not belong"):
+        put_back(tmp_path / "evil", tmp_path / "new")
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_backup_that_the_disk_cannot_take_is_not_begun(
+        home, tmp_path, monkeypatch):
+    back_up(home, tmp_path / "b")
+    monkeypatch.setattr("claw.storage.backup.restore.shutil.disk_usage",
+                        lambda path: type("Usage", (), {"free": 100}))
+
+    with pytest.raises(StorageError, match="0 MiB free"):
+        put_back(tmp_path / "b", tmp_path / "new")
+    assert not (tmp_path / "new").exists()
+
+
 def test_a_large_file_is_copied_piece_by_piece(home, tmp_path):
     with (home / "workspace/big").open("wb") as file:
         for _ in range(40):
