@@ -246,8 +246,9 @@ allowed_tools = ["memory_recall", "memory_store", "memory_forget"]
         self.post(channel, number, chat, said, group, thread_ts=thread,
                   labels=("quoted",) if quote else ())
         if again:  # an edit comes as a message of its own
-            self.post(channel, number, chat, "(edited) " + said, group,
-                      thread_ts=thread)
+            words = said.rpartition("CALLS ")[0]
+            self.post(channel, number, chat, f"(edited) {words}CALLS []",
+                      group, thread_ts=thread)
         await self.until(lambda: turn in self.answered)
         return secret
 
