@@ -126,6 +126,7 @@ class PeopleWorld:
         self.crossings, self.refused, self.events = [], [], []
         self.turns, self.canaries, self.answered = {}, {}, set()
         self.asked, self.jobs_of, self.words = {}, set(), {}
+        self.quoted = set()
         self.open, self.waiting = {}, {}
         self.seen = self.posts = 0
         self.answers_itself, self.others_press = True, False
@@ -242,12 +243,14 @@ allowed_tools = ["memory_recall", "memory_store", "memory_forget"]
         self.words[audience.place, who] = said
         said += f" #t{turn}# CALLS {encode_calls(calls)}"
         if quote:
+            self.quoted |= {*CANARY.findall(quote)}
             said = f"> {quote}\n\n{said}"
         self.post(channel, number, chat, said, group, thread_ts=thread,
                   labels=("quoted",) if quote else ())
         if again:  # an edit comes as a message of its own
-            self.post(channel, number, chat, "(edited) " + said, group,
-                      thread_ts=thread)
+            words = said.rpartition("CALLS ")[0]
+            self.post(channel, number, chat, f"(edited) {words}CALLS []",
+                      group, thread_ts=thread)
         await self.until(lambda: turn in self.answered)
         return secret
 
@@ -429,9 +432,10 @@ allowed_tools = ["memory_recall", "memory_store", "memory_forget"]
             dict.fromkeys(CANARY.findall(text)))
 
     def _consolidate(self, text):
-        """One call is about one conversation."""
+        """One call is about one conversation; words that were quoted from
+        another stand in it too."""
         known = {self.canaries[word] for word in CANARY.findall(text)
-                 if word in self.canaries}
+                 if word in self.canaries and word not in self.quoted}
         if len({(one.person, one.place) for one in known}) > 1:
             self.crossings.append(f"consolidated together: {known}")
         words = " ".join(CANARY.findall(text)) or "nothing"
