@@ -13,7 +13,7 @@ from claw.storage.jobs.schedule import Schedule
 from claw.storage.jobs.store import SqliteJobs
 from claw.testing.prove.bench import Bench, Proof
 from claw.testing.prove.child import Child
-from claw.testing.prove.scene import Scene
+from claw.testing.prove.scene import Scene, echo
 from claw.testing.prove.verdict import MARK, Tally
 
 EVERY_MS = 400
@@ -23,14 +23,16 @@ PATIENCE_S = 45.0  # longer than the lease of a run
 
 
 class Model:
-    """Answers each request with a word of its own; what it asks for are
-    the runs."""
+    """Answers each request of a job with a word of its own; what it asks
+    for are the runs. People get the answer that they expect."""
 
     def __init__(self) -> None:
         self.asked: Counter[str] = Counter()
 
     def __call__(self, body: dict[str, object]) -> str:
         job = str(body["messages"]).partition("[cron:")[2][:12]
+        if not job:
+            return echo(body)
         self.asked[job] += 1
         return f"{job}-{self.asked[job]}."
 
