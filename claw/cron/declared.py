@@ -38,12 +38,17 @@ def build_spec(row: DeclaredJob) -> JobSpec:
     """Raises UsageError for what can't be a job."""
     if row.policy is not None:
         read_policy(dict(row.policy))
+    kind = row.job_type or ("agent" if row.prompt is not None else "shell")
+    # the reference's rows have the other kind's keys too
+    others = ("prompt", "model", "allowed_tools") if kind == "shell" \
+        else ("command",)
     spec = JobSpec(
         parse_schedule(msgspec.to_builtins(row.schedule) | {
             "kind": row.schedule.kind}),
-        row.job_type or ("agent" if row.prompt is not None else "shell"),
+        kind,
         delivery=parse_delivery(msgspec.to_builtins(row.delivery)),
-        source="declarative", **{name: getattr(row, name) for name in (
+        source="declarative", **{name: None if name in others
+                                  else getattr(row, name) for name in (
             "name", "command", "prompt", "enabled", "model", "allowed_tools",
             "session_target", "missed", "precheck", "max_silence_s",
             "timeout_s", "monthly_cents", "policy")})

@@ -38,6 +38,8 @@ bot_token = "1:abc"
 members = ["main"]
 """
 APPLIED = {
+    "three-level-providers": b'[model_providers.openrouter.default]\n'
+                             b'api_key = "sk-or-0123456789abcdef"\n',
     "reference-march-2026": REFERENCE.replace(
         b'imap_host = "i"', b'imap_host = "i"\nsmtp_host = "s"\n'
         b'from_address = "a@b.example"'),
@@ -80,8 +82,6 @@ REFUSED = {
     "wrong-type-array": b'[autonomy]\nallowed_commands = "git"\n',
     "wrong-choice": b'[autonomy]\nlevel = "boundless"\n',
     "out-of-range": b"[gateway]\nport = 99999\n",
-    "three-level-providers": b'[model_providers.openrouter.default]\n'
-                             b'api_key = "sk-or-0123456789abcdef"\n',
     "reference-with-an-unfinished-channel": REFERENCE,
     "strict-autonomy": b'[autonomy]\nlevl = "full"\n',
     "strict-security": b'[security.sandbox]\nmod = "off"\n',
