@@ -1,13 +1,12 @@
 """Slack against the contract of every channel, over Socket Mode and
 polling."""
 
-import asyncio
 from contextlib import contextmanager
 
 from claw.channels.slack import SlackChannel, SlackSettings
 from claw.core.channel import ChannelDeps, Marks
 from claw.testing.contracts.channel import ChannelContract, Stage
-from claw.testing.contracts.stage import FAULTS, hasten
+from claw.testing.contracts.stage import FAULTS, hasten, until
 from claw.testing.fake_slack import FakeSlack
 
 
@@ -78,7 +77,7 @@ class PollingStage(SlackStage):
     app_token = False
 
     async def say(self, text):
-        await asyncio.sleep(0.05)  # past the first start's mark
+        await until(lambda: self.marks.get("since"))  # the rest is new
         await super().say(text)
 
     async def rename(self):

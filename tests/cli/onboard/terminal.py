@@ -10,6 +10,7 @@ import subprocess
 import sys
 import termios
 import time
+from pathlib import Path
 
 _START = ("import fcntl, os, sys, termios; "
           "fcntl.ioctl(0, termios.TIOCSCTTY, 0); "
@@ -49,10 +50,14 @@ class Terminal:
         self._seen = at + len(text)
 
     def wait_for_prompt(self, patience_s=40.0):
-        """Until it waits for a line."""
+        """Until it waits for a line: a signal that comes after Python's
+        last look for one and before its read is seen at the next key."""
         until = time.monotonic() + patience_s
         while not self.shown.endswith(": "):
             assert self._read(until - time.monotonic()), self.shown
+        while self._is_running():
+            assert time.monotonic() < until, self.shown
+            time.sleep(0.01)
 
     def answer(self, keys):
         """Type once it waits for a line: what comes before a secret is
@@ -73,6 +78,11 @@ class Terminal:
         while self._read(until - time.monotonic()):
             pass
         return self.process.wait(max(1.0, until - time.monotonic()))
+
+    def _is_running(self):
+        """Whether its first thread does something."""
+        stat = Path(f"/proc/{self.process.pid}/stat").read_text()
+        return stat.rpartition(")")[2].split()[0] == "R"
 
     def _read(self, seconds):
         """Whether something more came."""
