@@ -15,6 +15,8 @@ _SHORT = {"\n": r"\n", "\r": r"\r", "\t": r"\t", "\x1b": r"\e"}
 def visible(text: str) -> str:
     """`text` on one line, with every character that a terminal would act
     on, hide or reorder written as an escape."""
+    if text.isprintable() and _BLANK.isdisjoint(text):
+        return text
     return "".join(_escape(c) for c in text)
 
 
