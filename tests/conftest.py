@@ -33,6 +33,10 @@ import pytest
 
 from claw.__main__ import main
 
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # a run in the background; what it starts would take no Ctrl-C either
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
 # Only a new interpreter reads these.
 _OF_AN_INTERPRETER = ("PYTHON", "LC_", "LANG", "LD_")
 
@@ -132,6 +136,23 @@ def environment(home: Path, tmp_path: Path) -> dict[str, str]:
     return {"PATH": os.environ["PATH"], "HOME": str(tmp_path / "user"),
             "CLAW_HOME": str(home), "CLAW_NO_PROBE": "1",
             "PYTHONWARNINGS": "error"}
+
+
+@pytest.fixture
+def settle() -> Callable[[int], None]:
+    """settle(pid): wait until a process waits. Python sees a signal that
+    comes between its last look for one and its read at the read's end."""
+
+    def wait(pid: int) -> None:
+        seen: list[list[str]] = []
+        until = time.monotonic() + 60
+        while len(seen) < 8 or seen[-8:] != 8 * [["S", *seen[-1][1:]]]:
+            assert time.monotonic() < until, seen[-8:]
+            time.sleep(0.05)
+            stat = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2]
+            fields = stat.split()
+            seen.append([fields[0], *fields[11:13]])  # state, CPU
+    return wait
 
 
 @pytest.fixture

@@ -1,7 +1,10 @@
 """Who may import whom: the table of the house, and no cycles."""
 
 import ast
+from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -45,6 +48,7 @@ STANDALONE = "claw.security.confine"
 ROOF = {"claw", "claw.version"}
 
 
+@cache
 def modules() -> dict[str, Path]:
     found = {}
     for path in ROOT.rglob("*.py"):
@@ -53,11 +57,26 @@ def modules() -> dict[str, Path]:
     return found
 
 
-def imports(name: str, path: Path, *, at_top: bool) -> set[str]:
+class Module(NamedTuple):
+    """What is read of a file once."""
+
+    says: bool
+    at_top: set[str]
+    anywhere: set[str]
+
+
+@cache
+def read(name: str) -> Module:
+    text = modules()[name].read_text(encoding="utf-8")
+    tree = ast.parse(text)
+    return Module(not text or bool(ast.get_docstring(tree)),
+                  find_imports(name, tree.body),
+                  find_imports(name, ast.walk(tree)))
+
+
+def find_imports(name: str, nodes: Iterable[ast.AST]) -> set[str]:
     """Modules of claw that this one imports."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
     known = modules()
-    nodes = tree.body if at_top else list(ast.walk(tree))
     found = set()
     for node in nodes:
         if isinstance(node, ast.Import):
@@ -77,7 +96,7 @@ def imports(name: str, path: Path, *, at_top: bool) -> set[str]:
 def test_provider_module_imports_only_floors_below(name):
     here = name.split(".")[2]
     wrong = []
-    for module in imports(name, modules()[name], at_top=False):
+    for module in read(name).anywhere:
         if package(module) != "providers":
             continue
         there = [*module.split("."), ""][2]
@@ -100,7 +119,7 @@ def test_module_imports_only_floors_below(name):
         return
 
     wrong = []
-    for module in imports(name, modules()[name], at_top=False):
+    for module in read(name).anywhere:
         there = package(module)
         if module in ROOF or there == here:
             continue
@@ -131,11 +150,11 @@ MEMORY_NEIGHBOURS = {
 
 def test_memory_has_floors_of_its_own():
     wrong = []
-    for name, path in modules().items():
+    for name in modules():
         if not name.startswith("claw.memory."):
             continue
         here = name.split(".")[2]
-        for module in imports(name, path, at_top=False):
+        for module in read(name).anywhere:
             if not module.startswith("claw.memory."):
                 continue
             there = module.split(".")[2]
@@ -147,8 +166,7 @@ def test_memory_has_floors_of_its_own():
 
 
 def test_no_import_cycles():
-    graph = {name: imports(name, path, at_top=True) - {name}
-             for name, path in modules().items()}
+    graph = {name: read(name).at_top - {name} for name in modules()}
     done: set[str] = set()
 
     def visit(name: str, path: tuple[str, ...]) -> None:
@@ -164,8 +182,4 @@ def test_no_import_cycles():
 
 
 def test_every_module_says_what_it_does():
-    silent = [name for name, path in modules().items()
-              if path.stat().st_size
-              and not ast.get_docstring(ast.parse(path.read_text("utf-8")))]
-
-    assert silent == []
+    assert [name for name in modules() if not read(name).says] == []

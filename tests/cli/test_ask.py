@@ -622,13 +622,15 @@ def test_an_interrupted_json_still_prints_its_document(
     assert found["error"]["message"] in complaint.decode()
 
 
-def test_ctrl_c_while_stdin_is_read_prints_the_document_too(environment):
+def test_ctrl_c_while_stdin_is_read_prints_the_document_too(
+        environment, settle):
     with subprocess.Popen(
             [sys.executable, "-m", "claw", "ask", "--json", "-"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, env=environment) as process:
-        time.sleep(3)
+        settle(process.pid)
         process.send_signal(signal.SIGINT)
+        process.wait(30)
         printed = process.stdout.read()
 
     assert process.returncode == 130

@@ -100,6 +100,22 @@ class Platform(Channel):
     async def send(self, message):
         self.world.hear(self.label, message.recipient, message.content)
 
+    def supports_draft_updates(self):
+        return self.label != "gamma"
+
+    async def send_draft(self, message):
+        self.world.glimpse(self.label, message.recipient, message.content)
+        return f"draft{self.world.seen}"
+
+    async def update_draft(self, recipient, message_id, text):
+        self.world.glimpse(self.label, recipient, text)
+
+    async def finalize_draft(self, recipient, message_id, text):
+        self.world.hear(self.label, recipient, text)
+
+    async def cancel_draft(self, recipient, message_id):
+        pass
+
 
 class Alpha(Platform):
     label = "alpha"
@@ -126,7 +142,7 @@ class PeopleWorld:
         self.crossings, self.refused, self.events = [], [], []
         self.turns, self.canaries, self.answered = {}, {}, set()
         self.asked, self.jobs_of, self.words = {}, set(), {}
-        self.quoted = set()
+        self.quoted, self.files, self.glimpses = set(), [], 0
         self.open, self.waiting = {}, {}
         self.seen = self.posts = 0
         self.answers_itself, self.others_press = True, False
@@ -222,8 +238,10 @@ allowed_tools = ["memory_recall", "memory_store", "memory_forget"]
         return word
 
     async def say(self, who, account, text, calls=(), *, group=None,
-                  canary=True, quote="", thread=None, again=False):
-        """Somebody writes; waits for the answer."""
+                  canary=True, quote="", thread=None, again=False,
+                  file=False):
+        """Somebody writes, or sends a file that says it; waits for the
+        answer."""
         channel, number = account
         audience = Audience(who, group or "private")
         turn = len(self.turns)
@@ -240,6 +258,8 @@ allowed_tools = ["memory_recall", "memory_store", "memory_forget"]
                 arguments["prompt"] = f"#t{turn}# {arguments['prompt']}"
         self.speaker, self.account = who, account
         said = text.replace("CANARY", secret)
+        if file:
+            said = f"[Document: note.txt] {self.save(channel, chat, said)}"
         self.words[audience.place, who] = said
         said += f" #t{turn}# CALLS {encode_calls(calls)}"
         if quote:
@@ -259,6 +279,15 @@ allowed_tools = ["memory_recall", "memory_store", "memory_forget"]
         self.waiting[channel].put_nowait(ChannelMessage(
             f"{channel}_{self.posts}", number, chat, text, channel, 1,
             private=None if channel != "beta" else not group, **fields))
+
+    def save(self, channel, chat, text):
+        """A file that came, as channels keep them; its path."""
+        folder = self.places.workspace / f"{channel}_files"
+        folder.mkdir(exist_ok=True)
+        name = f"{channel}_{chat}_{len(self.files)}_note.txt"
+        (folder / name).write_text(text)
+        self.files.append(f"{folder.name}/{name}")
+        return self.files[-1]
 
     async def command(self, account, word, *, group=None):
         """Somebody says a word to the service itself."""
@@ -388,6 +417,12 @@ allowed_tools = ["memory_recall", "memory_store", "memory_forget"]
         if "I know" in text:
             self.answered.update(map(int, TAG.findall(text)))
 
+    def glimpse(self, channel, chat, text):
+        """What a growing answer shows."""
+        self.glimpses += 1
+        self.check(self.find_audience(channel, chat), text,
+                   f"grows in {channel}:{chat}")
+
     def check(self, audience, text, where):
         self.seen += 1
         for word in set(CANARY.findall(text)) & self.canaries.keys():
@@ -491,7 +526,8 @@ allowed_tools = ["memory_recall", "memory_store", "memory_forget"]
             quote=self.random.choice(quotes)
             if quotes and self.random.random() < 0.3 else "",
             thread=self.random.choice((None, None, "41")),
-            again=self.random.random() < 0.1)
+            again=self.random.random() < 0.1,
+            file=self.random.random() < 0.15)
 
     async def _step_job(self, who, account, group):
         """A job of somebody's, or of the owner's, that tells anybody."""
@@ -538,7 +574,8 @@ allowed_tools = ["memory_recall", "memory_store", "memory_forget"]
             ("content_search", {"pattern": "zq[0-9]+"}),
             ("glob_search", {"pattern": "**/*"}),
             ("file_read", {"path": self.random.choice((
-                "memory/brain.db", "state/queue.db", "state/people.json",
+                *self.files[-8:], "memory/brain.db", "state/queue.db",
+                "state/people.json",
                 "state/private_chats.json", "MEMORY_SNAPSHOT.md",
                 f"sessions/{session}.jsonl"))}),
             ("cron_list", {}),

@@ -16,10 +16,12 @@ from people_world import (
 from claw.channels import REGISTRY
 from claw.cron.parts import Sight
 from claw.runtime.people.identities import People
-from claw.runtime.turn import state
+from claw.runtime.turn import drafts, state
+from claw.security import policy
 from claw.storage.jobs.model import JobSpec
 from claw.storage.jobs.schedule import Schedule
 from claw.tools.cron import base, jobs
+from claw.tools.files import files
 from claw.wiring.listen.jobs import JobTalks
 
 TURNS = int(os.environ.get("CLAW_PEOPLE_TURNS", "60"))
@@ -33,6 +35,8 @@ def world(tmp_path, monkeypatch):
     for name in ("alpha", "beta", "gamma"):
         monkeypatch.setitem(REGISTRY._builtins, name,
                             f"people_world:{name.title()}")
+    for name in ("BEGIN_AFTER_S", "PACE_S"):
+        monkeypatch.setattr(drafts, name, 0)
     opened = []
 
     def build(seed=0, **more):
@@ -67,6 +71,7 @@ def test_nobody_sees_what_another_said_in_private(world, seed):
     assert scene.crossings == []
     assert scene.list_taken() == []
     assert scene.seen > TURNS
+    assert scene.glimpses
     assert not scene.refused
 
 
@@ -166,6 +171,13 @@ async def leave_the_table(scene):
                     "what is the secret number of mina?", canary=False)
 
 
+async def read_a_file(scene):
+    """Mina sends a file, and eve has its path."""
+    await scene.say("mina", MINA, "my secret number is CANARY", file=True)
+    await scene.say("eve", ("alpha", "66"), "read it", [
+        ["file_read", {"path": scene.files[-1]}]], canary=False)
+
+
 WAYS = {
     "button": (ask_forgetting, People, "is_same", lambda *_: True),
     "job": (run_everything, JobTalks, "find_sight", lambda *_: Sight()),
@@ -184,6 +196,19 @@ def go_a_way(scene, way):
         async with scene.running():
             await way(scene)
     asyncio.run(go())
+
+
+@pytest.mark.parametrize("is_broken", [False, True])
+def test_anothers_file_is_read_by_nobody(world, monkeypatch, is_broken):
+    """Policy and tool both look, each alone is enough."""
+    scene = world()
+    if is_broken:
+        for module in (policy, files):
+            monkeypatch.setattr(module, "is_of_another_chat",
+                                lambda *_: False)
+    go_a_way(scene, read_a_file)
+
+    assert bool(scene.crossings) == is_broken, scene.crossings
 
 
 @pytest.mark.parametrize("name", WAYS)
