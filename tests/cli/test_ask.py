@@ -637,6 +637,28 @@ def test_ctrl_c_while_stdin_is_read_prints_the_document_too(
     assert json.loads(printed)["error"]["kind"] == "interrupted"
 
 
+@pytest.mark.parametrize("words", [["-"], ["hello"]])
+def test_behind_a_script_sigterm_ends_it_all_the_same(
+        environment, settle, words):
+    """There a shell has it ignore Ctrl-C."""
+    with FakeOpenAI([stalled()]) as server, subprocess.Popen(
+            [sys.executable, "-m", "claw", "ask", *at(server), "-m", "m",
+             "--json", *words],
+            stdin=subprocess.PIPE if words == ["-"] else subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment,
+            preexec_fn=lambda: signal.signal(
+                signal.SIGINT, signal.SIG_IGN)) as process:
+        settle(process.pid)
+        process.send_signal(signal.SIGINT)
+        settle(process.pid)
+        process.send_signal(signal.SIGTERM)
+        process.wait(30)
+        printed = process.stdout.read()
+
+    assert process.returncode == 130
+    assert json.loads(printed)["error"]["kind"] == "interrupted"
+
+
 def test_jsonl_streams_events_and_ends_with_the_document(claw):
     replies = [tool_call("file_read", path="none"), "fine day"]
     with FakeOpenAI(replies) as server:

@@ -10,8 +10,11 @@ from claw.core.errors import InterruptedAnswerError
 
 @contextmanager
 def interrupt_on_sigterm() -> Iterator[None]:
-    """SIGTERM raises KeyboardInterrupt in the body, as Ctrl-C does."""
+    """SIGTERM raises KeyboardInterrupt in the body, as Ctrl-C does, where
+    that is ignored too: shells start so what a script puts behind it."""
     def interrupt(*_: object) -> None:
+        if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+            raise KeyboardInterrupt
         signal.raise_signal(signal.SIGINT)
     before = signal.signal(signal.SIGTERM, interrupt)
     try:
