@@ -118,11 +118,12 @@ def list_entries(tree: Tree, name: str) -> list[str]:
     return list_all_entries(tree).get(name, [])
 
 
-def select_channels(tree: Tree, only: Sequence[str]) -> list[str]:
+def select_channels(tree: Tree, only: Sequence[str], *,
+                    alone: bool = False) -> list[str]:
     """The channels to run: those named, else all that are configured.
 
-    None where the gateway is all there is to run. Raises ConfigError where
-    a name is unknown, not configured, or where there is nothing to run.
+    None where something else runs `alone`. Raises ConfigError where a name
+    is unknown, not configured, or where there is nothing to run.
     """
     names = list_configured(tree)
     for name in only:
@@ -134,12 +135,12 @@ def select_channels(tree: Tree, only: Sequence[str]) -> list[str]:
                               hint=explain_setup(name))
     if only:
         return list(dict.fromkeys(only))
-    if not names and tree.get("gateway.enabled") is not True:
+    if not names and not alone:
         raise ConfigError(
-            "no channel is configured",
+            "no channel is configured, and no job",
             hint=f"{explain_setup(REGISTRY.names()[0])}, other platforms: "
                  "claw channel setup, or try it here: claw listen --channel "
-                 "cli")
+                 "cli, or give it something to do: claw cron add")
     return names
 
 

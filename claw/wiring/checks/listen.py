@@ -19,6 +19,7 @@ from claw.text.plural import plural
 from claw.wiring.channels.build import open_channel, select_channels
 from claw.wiring.checks.check import Check, Status
 from claw.wiring.hooks import build_hooks
+from claw.wiring.listen.jobs import runs_alone
 from claw.wiring.models.providers import build_providers
 from claw.wiring.tools.build import build_policy
 from claw.wiring.workspace.place_names import queue_path, state_path
@@ -100,7 +101,7 @@ def _check_model(report: Report, providers: Providers,
 def _check_channels(report: Report, tree: Tree, only: Sequence[str]) -> None:
     names: list[str] = []
     with report.failing("channels"):
-        names = select_channels(tree, only)
+        names = select_channels(tree, only, alone=runs_alone(tree))
     for name in names:
         with report.failing(f"channel.{name}"):
             open_channel(tree, name, silent)

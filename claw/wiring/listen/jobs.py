@@ -40,6 +40,19 @@ NOWHERE = "gateway"  # a chat of no channel
 OWN = "cron_"  # the key of a job's own conversation begins so
 
 
+def runs_alone(tree: Tree) -> bool:
+    """Whether there is something to run without a channel: the gateway, or
+    a job. Raises ConfigError and StorageError."""
+    if tree.get("gateway.enabled") is True:
+        return True
+    store = open_jobs(tree)
+    if store is None:
+        return False
+    return bool(read_jobs(tree)[0]) or (
+        jobs_path(tree.places).exists()
+        and any(job.spec.enabled for job in store.list_jobs()))
+
+
 class ListenJobs:
     """Runs the jobs of a service's terms, under the settings in force."""
 

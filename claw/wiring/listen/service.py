@@ -89,7 +89,7 @@ from claw.wiring.listen.around_turns import (
     build_synthesizer,
 )
 from claw.wiring.listen.gateway import ListenGateway
-from claw.wiring.listen.jobs import ListenJobs, build_parts
+from claw.wiring.listen.jobs import ListenJobs, build_parts, runs_alone
 from claw.wiring.listen.outgoing_files import tidy_outgoing
 from claw.wiring.listen.received_files import tidy_received
 from claw.wiring.memory import open_backend
@@ -159,7 +159,8 @@ class Runtime:
             release_ids(tree, self._log)
             unusable: dict[str, ClawError] = {}
             channels = open_channels(
-                tree, select_channels(tree, self._only), self._log,
+                tree, select_channels(tree, self._only,
+                                      alone=runs_alone(tree)), self._log,
                 {CONSOLE: self._console}, self._channels, unusable=unusable)
             parts.agent.estop = None  # the service looks, and ends all
             hooks = parts.agent.hooks or HookRunner((), self._log)
