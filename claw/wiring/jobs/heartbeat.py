@@ -6,6 +6,7 @@ import json
 import msgspec
 
 from claw.agent.identity import read_own_file
+from claw.config.keys import Path
 from claw.config.tree import Tree
 from claw.core.log import Log
 from claw.cron.heartbeat import FILE, ID, NOTHING, list_tasks, write_prompt
@@ -34,6 +35,14 @@ def declare_heartbeat(tree: Tree) -> Declared:
         if told else Delivery())
     return {ID: (json.dumps(msgspec.to_builtins(settings), sort_keys=True),
                  spec)}
+
+
+def find_lack(tree: Tree) -> Path | None:
+    """What of where it is told is not set, where the other half is."""
+    settings = tree.decode("heartbeat", HeartbeatSettings)
+    if not settings.enabled or bool(settings.target) == bool(settings.to):
+        return None
+    return "heartbeat", "to" if settings.target else "target"
 
 
 def find_prompt(tree: Tree, log: Log, job: Job) -> str | None:

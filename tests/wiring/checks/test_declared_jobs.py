@@ -57,3 +57,27 @@ def test_a_job_that_can_run_is_no_finding(read):
     assert list(read_jobs(tree)[0]) == ["a"]
     assert not [each for each in check_settings(tree)
                 if each.level == "error"]
+
+
+BEAT = "[heartbeat]\nenabled = true\n"
+BOT = "[channels_config.telegram]\nbot_token = '1:x'\n"
+
+
+@pytest.mark.parametrize(("text", "key", "message"), [
+    (BEAT + "target = 'nosuch'\nto = '1'\n", "heartbeat.target",
+     "nosuch is not set up"),
+    (BEAT + "target = 'telegram'\n" + BOT, "heartbeat.to", "nobody hears"),
+    (BEAT + "to = '1'\n", "heartbeat.target", "nobody hears"),
+    ("[[cron.jobs]]\nid = 'a'\nprompt = 'x'\n" + EVERY + "delivery = {mode = "
+     "'announce', channel = 'telegram', to = '1'}\n", "cron.jobs",
+     "telegram is not set up"),
+    (BEAT, None, ""), (BEAT + "target = 'telegram'\nto = '1'\n" + BOT, None,
+                       ""),
+])
+def test_a_job_that_nobody_hears_of_is_told(read, text, key, message):
+    found = [each for each in check_settings(read(text))
+             if each.key.startswith(("heartbeat", "cron"))]
+
+    assert [each.key for each in found] == [key] * (key is not None)
+    assert all(message in each.message and each.level == "warning"
+               for each in found)
