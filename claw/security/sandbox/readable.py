@@ -3,9 +3,10 @@
 import os
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+import claw
 from claw.security.shell.words import words
 
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32",
@@ -24,6 +25,16 @@ def command_path(path: str, writable: Sequence[Path]) -> str:
     kept = [p for p in path.split(os.pathsep) if p.startswith("/")
             and not any(Path(p).is_relative_to(w) for w in writable)]
     return os.pathsep.join(kept) or os.defpath
+
+
+def find_own_code(writable: Iterable[Path]) -> list[Path]:
+    """Where the code of this process lies in what commands can write to,
+    as an editable install does: whoever changes it there runs outside of
+    the sandbox."""
+    places = [Path(claw.__file__).parent, *map(Path, filter(None, sys.path))]
+    real = dict.fromkeys(place.resolve() for place in places)
+    return [place for place in real if place.is_dir() and any(
+        root in place.parents for root in map(Path.resolve, writable))]
 
 
 def readable_paths(path: str, commands: Sequence[str], rustup: Path, *,

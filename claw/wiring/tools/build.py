@@ -47,6 +47,7 @@ from claw.security.files.paths import (
 from claw.security.permissions import PermissionSettings
 from claw.security.policy import SecurityPolicy
 from claw.security.redact.redaction import scrub
+from claw.security.sandbox.readable import find_own_code
 from claw.security.sandbox.sandbox import Sandbox
 from claw.security.settings import (
     UTILITIES,
@@ -133,7 +134,7 @@ def build_sandbox(tree: Tree, policy: SecurityPolicy,
         tree.decode("security.resources", ResourceSettings), env,
         roots=roots, commands=[c for c in policy.settings.allowed_commands
                                if c not in UTILITIES],
-        own=OWN_DIRECTORIES,
+        own=OWN_DIRECTORIES, read_only=find_own_code(policy.paths.roots),
         hidden=[*_config_files(workspace.parent, tree.places.home.resolve()),
                 *find_linked(tree.places.home.resolve()),
                 *(workspace / name for name in OWN_FILES),

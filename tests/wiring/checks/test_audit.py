@@ -385,3 +385,13 @@ def test_the_command_exits_with_0_where_all_holds(claw, home):
     assert [c for c in ended.json["checks"] if c["status"] == "fail"] == []
     assert (ended.code, ended.json["ok"]) == (0, True)
     assert not home.exists()
+
+
+def test_code_of_claw_among_the_agents_files_fails(look, monkeypatch):
+    """An editable install of it, or of a plug-in, in the workspace."""
+    source = look.workspace / "plugin/src"
+    source.mkdir(parents=True)
+    monkeypatch.syspath_prepend(source)
+
+    check = look("", "plugins")["plugins.own"]
+    assert (check.status, str(source) in check.detail) == ("fail", True)

@@ -1,10 +1,12 @@
 """Policy, tools and the gate in front of them, as the settings say."""
 
 import asyncio
+import os
 
 import pytest
 
 from claw.core.turn import TurnContext
+from claw.security.sandbox.children import run
 from claw.wiring.compose import build_agent
 from claw.wiring.tools import build as module
 from claw.wiring.tools.build import (
@@ -130,6 +132,21 @@ def test_the_sandbox_hides_settings_and_keys(write_settings):
         "config.toml", "config.toml.bak", "config.history",
         ".config.apply", ".secret_key",
         "active_workspace.toml")} <= set(policy.sandbox._hidden)
+
+
+def test_commands_can_not_change_what_claw_itself_runs(
+        write_settings, monkeypatch):
+    """An editable install in the workspace."""
+    tree = write_settings()
+    source = tree.places.workspace / "src"
+    source.mkdir()
+    monkeypatch.syspath_prepend(source)
+    box = build_policy(tree, {"PATH": os.environ["PATH"]}).sandbox
+    asyncio.run(run(box.prepare(
+        ["sh", "-c", "echo x > src/evil.py; echo x > free"]), 30))
+
+    assert not list(source.iterdir())
+    assert (tree.places.workspace / "free").exists()
 
 
 def test_a_tool_of_a_server_hides_none_of_the_owners(write_settings,

@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from claw.config.tree import Tree
+from claw.security.sandbox.readable import find_own_code
 from claw.text.plural import plural
 from claw.wiring.checks.check import Check, Group
+from claw.wiring.tools.build import build_policy
 
 PLUGINS = Group("plugins")
 _CODE = (".py", ".so", ".pyd")
@@ -27,6 +29,18 @@ def check_plugins(tree: Tree) -> Iterator[Check]:
     if not found:
         yield Check("plugins.none", "ok",
                     "no other package brings code for claw")
+
+
+@PLUGINS.check
+def check_own_code(tree: Tree) -> Iterator[Check]:
+    """Where claw itself is loaded from."""
+    folders = find_own_code(build_policy(tree).paths.roots)
+    if folders:
+        yield Check(
+            "plugins.own", "fail", "code of claw is loaded from where the "
+            "agent's files lie (commands can't change it, an approved "
+            "file_write can): " + ", ".join(map(str, folders)),
+            "install claw by pip without -e, or take another workspace")
 
 
 def _build_check(point: EntryPoint, package: Distribution, *,
