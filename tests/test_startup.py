@@ -487,7 +487,9 @@ LATE = {
         "claw.wiring.tools.mcp",
         "claw.wiring.tools.skills",
     },
-    "claw.wiring.workspace.trust": {"claw.security.trust"},
+    "claw.wiring.workspace.trust": {
+        "claw.security.trust", "claw.storage.jobs.store",
+        "claw.wiring.workspace.place_names"},
     "claw.security.estop": {"asyncio"},
 }
 

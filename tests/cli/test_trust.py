@@ -65,6 +65,19 @@ def test_the_owners_yes_counts_from_then_on(claw, repository):
         assert said(server).count("evil.example") >= 4
 
 
+def test_jobs_that_would_run_from_now_on_are_told(claw, repository):
+    claw("cron", "add", "@daily", "--prompt", "hi", "-w", str(repository),
+         "--trust-workspace")
+    with FakeOpenAI(["ok"]) as server:
+        done = claw("ask", *at(server), "hello", "-w", str(repository))
+        assert "jobs are on" not in done.err
+        shutil.rmtree(repository.parent / "home", ignore_errors=True)
+        done = claw("ask", *at(server), "hello", "-w", str(repository),
+                    "--trust-workspace")
+
+    assert "1 of its jobs are on" in done.err
+
+
 def test_a_snapshot_from_elsewhere_becomes_no_memory(claw, repository):
     without = claw("memory", "list", "-w", str(repository))
     with_it = claw("memory", "list", "-w", str(repository),

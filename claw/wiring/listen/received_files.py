@@ -31,7 +31,7 @@ def tidy_received(workspace: Path, channels: Iterable[str], keep_days: int,
         return 0
     oldest, removed = now - keep_days * _DAY_S, 0
     for name, ours in [("voice", _SPOKEN), *(
-            (name, rf"{re.escape(name)}_[^_]+_.+") for name in channels)]:
+            (name, rf"{re.escape(name)}_.+_.+_.+") for name in channels)]:
         folder = f"{name}_files"
         try:
             removed += _remove_old(workspace, folder, re.compile(

@@ -73,9 +73,11 @@ WantedBy=default.target
 
 
 def _escape(text: str) -> str:
-    if any(ord(sign) < 32 or ord(sign) == 127 for sign in text):
+    if any(ord(sign) < 32 or ord(sign) == 127 for sign in text) \
+            or text.endswith("\\"):  # its line would go on in the next
         raise UsageError(f"a unit can't hold the name {text!r}",
-                         hint="use a path without control characters")
+                         hint="use a path without control characters, and "
+                              "without a backslash at its end")
     return text.replace("%", "%%")
 
 

@@ -51,11 +51,29 @@ def settle_trust(places: Places, *, trusts: bool = False,
     if answer is not None and (answer or standing.answer is None):
         decide_workspace(home, workspace, answer)
     if answer:
+        _tell_jobs(places, notify)
         return places
     if ask or adopts:
         notify(f"{describe_untrusted(places, standing)}; {FLAG} changes "
                "that")
     return replace(places, trusted=False)
+
+
+def _tell_jobs(places: Places, notify: Callable[[str], None]) -> None:
+    """Jobs count from now on too, and nobody has to come for them to run."""
+    from claw.storage.jobs.store import SqliteJobs
+    from claw.wiring.workspace.place_names import jobs_path
+    if not jobs_path(places).exists():
+        return
+    try:
+        jobs = [job for job in SqliteJobs(jobs_path(places)).list_jobs()
+                if job.spec.enabled]
+    except StorageError as error:
+        notify(f"its jobs can't be read: {error.message}")
+        return
+    if jobs:
+        notify(f"{len(jobs)} of its jobs are on, and claw listen would run "
+               "them there: look at them with claw cron list")
 
 
 def require_trust(places: Places) -> None:

@@ -42,6 +42,7 @@ def tidy(workspace, days=30):
     # its owner's
     ("telegram_files", "notes.md", False),
     ("telegram_files", "telegram.md", False),
+    ("telegram_files", "telegram_notes_of mine.txt", False),
     ("telegram_files", "my_telegram_1_5_x", False),
     ("telegram_files", ".hidden", False),
     ("voice_files", "voice of mother.ogg", False),

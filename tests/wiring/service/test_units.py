@@ -67,6 +67,8 @@ def test_a_name_with_a_line_end_can_not_add_a_setting(tmp_path):
     with pytest.raises(UsageError, match="a unit can't hold"):
         render_unit(["/bin/true"], {"CLAW_HOME": "x\nExecStartPre=/evil"},
                     tmp_path)
+    with pytest.raises(UsageError, match="a unit can't hold"):
+        render_unit(["/bin/true"], {}, tmp_path / "home\\")
 
 
 def test_the_plist_names_the_command_and_its_folders(tmp_path):
