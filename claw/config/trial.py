@@ -44,25 +44,28 @@ def journal(places: Places) -> Path:
 @contextmanager
 def try_out(places: Places, data: bytes, old: bytes | None
             ) -> Iterator[str | None]:
-    """Put these bytes in config.toml's place; gives the id of `old` in the
-    history. What is raised within, Ctrl-C too, brings `old` back."""
+    """Put these bytes in config.toml's place, mode 0600, durable; gives the
+    id of `old` in the history, where no file counts as an empty one. What
+    is raised within, Ctrl-C too, brings `old` back.
+
+    `old` is kept as config.toml.bak too. A symbolic link stays one: the
+    file it points to is replaced.
+    """
     real = Path(os.path.realpath(places.config_file))
-    version = None
+    trial = Trial(keep(places, old or b""), old, _read_mode(real),
+                  digest(data), places.command)
     try:
-        version = None if old is None else keep(places, old)
-        trial = Trial(version, old, _read_mode(real), digest(data),
-                      places.command)
         write_file(journal(places), _render(trial))
         write_file(real, data)
-        yield version
+        yield trial.version
+        if old is not None:
+            write_file(places.home / "config.toml.bak", old)
     except BaseException:
         if journal(places).exists():
             _restore(real, trial)
-        drop(places, version)
+        drop(places, trial.version)
         remove_file(journal(places))
         raise
-    if old is not None:
-        write_file(places.home / "config.toml.bak", old)
     remove_file(journal(places))
     prune(places)
 

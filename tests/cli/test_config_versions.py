@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from claw.config import trial
+from claw.config.write import write_file
 from claw.testing.fake_openai import FakeOpenAI, failure
 from tests.wiring.test_apply import hash_tree
 
@@ -37,6 +39,47 @@ def test_apply_shows_the_difference_and_undo_takes_it_back(claw, config):
     assert config.read_text() == OLD
     assert claw("config", "undo").code == 0  # takes itself back
     assert config.read_text() == NEW
+
+
+@pytest.mark.parametrize("words", [
+    ["set", "memory.backend", "none"], ["edit"], ["apply", "-"]])
+def test_the_first_change_is_taken_back_too(claw, home, words):
+    done = claw("config", *words, stdin="[memory]\nbackend = 'none'\n",
+                env={"EDITOR": "sed -i '$a memory.backend = \"none\"'"})
+    assert done.code == 0, done.err
+    [row] = claw("config", "history", "--json").json["versions"]
+    assert row["replaced_by"] == f"claw config {words[0]}"
+    assert claw("config", "undo").code == 0
+    assert (home / "config.toml").read_bytes() == b""
+    assert claw("config", "undo").code == 0
+    assert claw("config", "get", "memory.backend").out.strip() == "none"
+
+
+@pytest.mark.parametrize("words", [
+    ["set", "memory.backend", "none"], ["unset", "memory.backend"],
+    ["edit"], ["apply", "-"]])
+def test_every_way_to_change_them_is_journaled_and_kept(claw, config,
+                                                        monkeypatch, words):
+    tried = []
+    monkeypatch.setattr(trial, "write_file", lambda path, data, mode=0o600:
+                        tried.append(path.name)
+                        or write_file(path, data, mode))
+    done = claw("config", *words, stdin=NEW,
+                env={"EDITOR": "sed -i s/sqlite/none/"})
+    assert done.code == 0, done.err
+    assert tried == [".config.apply", "config.toml", "config.toml.bak"]
+    assert claw("config", "undo").code == 0
+    assert config.read_text() == OLD
+
+
+def test_edit_does_not_write_over_what_came_meanwhile(claw, config,
+                                                      tmp_path):
+    done = claw("config", "edit", env={
+        "EDITOR": f"sed -i -e s/sqlite/none/ -e w{config}",
+        "TMPDIR": str(tmp_path)})
+    assert done.code == 74
+    assert "was changed meanwhile" in done.err
+    assert "your copy: " in done.err
 
 
 def test_apply_reads_a_file_and_a_pipe_in_the_place_of_one(claw, config,

@@ -11,6 +11,7 @@ import typer
 from claw.cli.commands.config.changes import (
     format_changes,
     record_change,
+    say_applied,
     say_checks,
 )
 from claw.cli.commands.config.unfinished import take_back_unfinished
@@ -18,12 +19,11 @@ from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
 from claw.cli.terminal.stdin import NAME, note_wait, read_past
 from claw.config.parse import MOST_BYTES, read_file
-from claw.config.places import Places
 from claw.config.store import current
 from claw.config.tree import Tree
 from claw.core.errors import ConfigError, ExitCode, UsageError
 from claw.text.plural import plural
-from claw.wiring.apply import Applied, Change, apply_text, check_text
+from claw.wiring.apply import Applied, apply_text, check_text
 from claw.wiring.checks.check import Check
 from claw.wiring.checks.config import run_settings_checks
 from claw.wiring.checks.health import (
@@ -129,23 +129,14 @@ def _report(run: Invocation, done: Applied, *, dry_run: bool) -> int:
             "checks": [c.to_json() for c in done.checks]})
     elif done.changes:
         run.out.result("\n".join(format_changes(done.changes)))
-    for name in done.sealed:
-        run.out.note(f"{name} is stored encrypted")
-    say_checks(run, done.checks)
-    run.out.note(_conclude(run.places, done.changes, done.version, dry_run))
+    if dry_run:
+        say_checks(run, done.checks)
+        run.out.note(f"{plural(len(done.changes), 'setting')} would change; "
+                     "nothing was written")
+    else:
+        say_applied(run, done)
     if untold and not dry_run:
         run.out.warn("the settings are in place, and not everything about "
                      "them could be tried: claw config undo takes them back")
         return ExitCode.UNAVAILABLE
     return ExitCode.DONE
-
-
-def _conclude(places: Places, changes: tuple[Change, ...],
-              version: str | None, dry_run: bool) -> str:
-    count = plural(len(changes), "setting")
-    if dry_run:
-        return f"{count} would change; nothing was written"
-    if not changes and version is None:
-        return "nothing to change"
-    return f"{places.config_file}: {count} changed" + (
-        "; back: claw config undo" if version else "")
