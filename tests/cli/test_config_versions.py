@@ -1,6 +1,7 @@
 """claw config apply, history, undo; claw doctor --fix."""
 
 import os
+import socket
 import stat
 import subprocess
 import sys
@@ -9,6 +10,7 @@ import pytest
 
 from claw.config import trial
 from claw.config.write import write_file
+from claw.net import errors
 from claw.testing.fake_openai import FakeOpenAI, failure
 from tests.wiring.test_apply import hash_tree
 
@@ -133,18 +135,67 @@ def model_of(server):
     return f'default_provider = "custom:{server.url}"\ndefault_model = "m"\n'
 
 
-def test_a_server_that_is_away_leaves_them_in_place_and_says_so(claw, config):
-    text = 'default_provider = "custom:http://127.0.0.1:9/v1"\n'
+CLOSED = 'default_provider = "custom:http://127.0.0.1:9/v1"\n'
+FAR = 'default_provider = "custom:http://no-such-host.example/v1"\n'
+CHANNEL = """\
+[channels_config.telegram]
+bot_token = "1234567:wrong"
+allowed_users = ["alice"]
+"""
+
+
+def fail_names(monkeypatch, code):
+    """Every look-up of a name but this machine's ends with this code."""
+    ours = socket.getaddrinfo
+
+    def getaddrinfo(host, *args, **kwargs):
+        if host == "127.0.0.1":
+            return ours(host, *args, **kwargs)
+        raise socket.gaierror(code, "no")
+    monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
+    monkeypatch.setattr(errors, "has_route", lambda: True)
+    for name in ("http_proxy", "https_proxy", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+
+
+@pytest.mark.parametrize("text", [
+    CLOSED, FAR, CHANNEL,
+    CHANNEL + 'api_base_url = "http://127.0.0.1:9"\n',
+    CHANNEL + 'api_base_url = "no address"\n'])
+def test_a_wrong_address_is_refused(claw, config, home, monkeypatch, text):
+    fail_names(monkeypatch, socket.EAI_NONAME)
+    before = hash_tree(home)
     done = claw("config", "apply", "-", stdin=text)
-    assert done.code == 5
+    assert done.code == 3, done.err
+    assert "everything is as before" in done.err
+    assert "--no-probe" in done.err
+    assert hash_tree(home) == before
+
+
+@pytest.mark.parametrize("text", [FAR, CHANNEL])
+def test_a_network_that_is_away_leaves_them_in_place_and_says_so(
+        claw, config, monkeypatch, text):
+    fail_names(monkeypatch, socket.EAI_AGAIN)
+    done = claw("config", "apply", "-", stdin=text)
+    assert done.code == 5, done.err
+    assert "could be tried" in done.err
+    assert claw("config", "get", text.split(" =")[0] if text == FAR
+                else "channels_config.telegram.allowed_users").code == 0
+
+
+def test_a_server_that_is_busy_leaves_them_in_place_and_says_so(claw, config):
+    with FakeOpenAI([failure(503, "busy")] * 9) as server:
+        text = model_of(server)
+        done = claw("config", "apply", "-", "--deep", stdin=text)
+    assert done.code == 5, done.err
     assert "could be tried" in done.err
     assert config.read_text() == text
     assert claw("config", "undo", "--no-probe").code == 0
 
 
 def test_without_a_probe_no_server_is_asked(claw, config):
-    text = 'default_provider = "custom:http://127.0.0.1:9/v1"\n'
-    assert claw("config", "apply", "-", "--no-probe", stdin=text).code == 0
+    assert claw("config", "apply", "-", "--no-probe", stdin=CLOSED).code == 0
 
 
 def test_a_refused_key_takes_everything_back(claw, config, home):

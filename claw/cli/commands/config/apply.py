@@ -22,6 +22,7 @@ from claw.config.parse import MOST_BYTES, read_file
 from claw.config.store import current
 from claw.config.tree import Tree
 from claw.core.errors import ConfigError, ExitCode, UsageError
+from claw.core.value import replace
 from claw.text.plural import plural
 from claw.wiring.apply import Applied, apply_text, check_text
 from claw.wiring.checks.check import Check
@@ -54,9 +55,11 @@ def apply(context: typer.Context,
     It is checked before anything is written, then tried in place: the
     model's server is asked for its list, each channel for its token, and a
     running claw listen must take it over. When one of these fails, and did
-    not before, config.toml is again what it was (exit 3). A server that
-    can't be reached tells nothing: the settings stay, and the exit code is
-    5. Secrets in plain are encrypted. The earlier text is kept:
+    not before, config.toml is again what it was (exit 3): also for a host
+    that does not exist, and a port at which nothing listens. Where the
+    network is away, or a server has too much to do, nothing can be told:
+    the settings stay, and the exit code is 5. Secrets in plain are
+    encrypted. The earlier text is kept:
     claw config undo.
     """
     if deep and no_probe:
@@ -90,7 +93,10 @@ def _tell(run: Invocation, *, deep: bool) -> Any:
 
     def probe(tree: Tree) -> Iterator[Check]:
         yield from run_settings_checks(tree)
-        yield from checks(tree)
+        for check in checks(tree):
+            hints = filter(None, (check.hint, "to ask no server: --no-probe"))
+            yield replace(check, hint="; ".join(hints)) \
+                if check.status == "fail" else check
     return probe
 
 
