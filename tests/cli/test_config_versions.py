@@ -324,3 +324,17 @@ def test_apply_begins_where_a_killed_change_is_taken_back(claw, killed):
     assert done.code == 0
     assert "claw onboard did not end" in done.err
     assert '- memory.backend = "sqlite"' in done.out
+
+
+def test_doctor_names_a_journal_that_says_nothing_and_looks_at_the_rest(
+        claw, config, home):
+    (home / ".config.apply").write_text("garbage")
+    checks = {check["id"]: check
+              for check in claw("doctor", "--json").json["checks"]}
+    assert checks["config.unfinished"]["status"] == "fail"
+    assert "rm '" in checks["config.unfinished"]["hint"]
+    assert "memory.skipped" not in checks
+    done = claw("config", "set", "memory.backend", "none")
+    assert done.code == 3
+    assert ".config.apply" in done.err
+    assert config.read_text() == OLD
