@@ -103,7 +103,7 @@ HOSTILE = {
                        *[(b"0" * 511 + b"\n") * 2048] * 64],
     "a map of holes, old": [
         make_header("home/a", 0, tarfile.GNUTYPE_SPARSE,
-                    patches=[(482, b"\1")]), *[EXTENDED * 2048] * 64],  # 2048 blocks: 1 MiB
+                    patches=[(482, b"\1")]), *[EXTENDED * 2048] * 64],
 }
 
 
