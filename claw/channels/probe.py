@@ -18,7 +18,14 @@ from claw.core.abilities import Finding
 from claw.core.errors import ClawError
 from claw.core.value import Value, hidden, replace
 from claw.net.addresses import is_loopback
-from claw.net.errors import Peer, extract_host, scrub, wire_error
+from claw.net.errors import (
+    Peer,
+    extract_host,
+    find_cause,
+    scrub,
+    was_refused,
+    wire_error,
+)
 from claw.net.lean import httpx
 from claw.net.remote import load_certificates, proxies
 
@@ -55,7 +62,7 @@ async def probe(url: str, timeout_s: float = 5.0, *,
         way = _way(url, proxy_url)
     except ValueError as error:
         return [Finding("address", "fail", f"{extract_host(url)}: {error}",
-                        "write it as https://host/path")]
+                        "write it as https://host/path", "setting")]
     found: list[Finding] = []
     if way.proxy is not None:
         name, hint = (("the proxy_url", None) if proxy_url is not None else (
@@ -78,6 +85,8 @@ async def probe(url: str, timeout_s: float = 5.0, *,
                 step, "fail", f"{way.where}: no answer within "
                 f"{timeout_s:g} s",
                 "a firewall drops the packets, or the server hangs")
+        if way.proxy is not None and proxy_url is None:
+            finding = replace(finding, cause=None)  # no setting names it
         if finding.status != "skip":
             took = (time.monotonic() - started) * 1000
             finding = replace(
@@ -120,11 +129,11 @@ async def _dns(way: _Way) -> Finding:
     try:
         found = await loop.getaddrinfo(way.host, way.port,
                                        type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError):
+    except (OSError, UnicodeError) as error:
         return Finding("dns", "fail", f"{way.host} has no address",
                        "check the spelling, the network and "
                        "/etc/resolv.conf; try: "
-                       f"getent hosts {way.host}")
+                       f"getent hosts {way.host}", find_cause(error))
     addresses = dict.fromkeys(str(row[4][0]) for row in found)
     return Finding("dns", "ok", f"{way.host} is {', '.join(addresses)}")
 
@@ -133,12 +142,13 @@ async def _tcp(way: _Way) -> Finding:
     try:
         _, writer = await asyncio.open_connection(way.host, way.port)
     except OSError as error:
-        refused = isinstance(error, ConnectionRefusedError)
+        refused = was_refused(error)
         why = "connection refused" if refused else (
             error.strerror or type(error).__name__)
         return Finding("tcp", "fail", f"{way.where}: {why}",
                        "is it running, and is the port right?" if refused
-                       else "a firewall or the network is in the way")
+                       else "a firewall or the network is in the way",
+                       find_cause(error))
     writer.close()
     return Finding("tcp", "ok", f"{way.where} accepts connections")
 

@@ -20,15 +20,15 @@ from claw.config.known import ALIASES, is_array
 from claw.config.nodes import drop, find, put
 from claw.config.parse import decode_text, parse
 from claw.config.places import Places
-from claw.config.store import replace
 from claw.config.tree import Tree
+from claw.config.trial import try_out
 from claw.core.errors import ConfigError, FaultError, UsageError
 
 _BOM = b"\xef\xbb\xbf"
 
 
 class Draft:
-    """The text as it will be. Make and save it while `store.locked`.
+    """The text as it will be. Make and save it while `lock_settings`.
 
     The file is read once: `before` is what stood there. `tree` holds the
     settings of the text as it is, the file alone, without environment.
@@ -87,7 +87,8 @@ class Draft:
     def save(self) -> None:
         """Write it, if anything changed."""
         if self._changed:
-            replace(self.places, self.render(), self._before)
+            with try_out(self.places, self.render(), self._before):
+                pass
 
     def render(self) -> bytes:
         """The bytes as they will stand in the file."""

@@ -1,4 +1,4 @@
-"""Changing settings: set, unset, and a text edited by hand.
+"""Changing settings: set, unset, and the secrets of a text.
 
 The caller's validator sees a change before anything is written. Imported
 only by commands that write.
@@ -16,12 +16,11 @@ from claw.config.known import is_array, names_below, real_path
 from claw.config.places import Places
 from claw.config.store import current, lock_settings
 from claw.config.tree import SettingError, Tree
-from claw.core.errors import NotFoundError, StorageError, UsageError
+from claw.core.errors import NotFoundError, UsageError
 
 # validate(before, after, path): raises SettingError for a change that the
 # plug-in of this setting would refuse.
 Validate = Callable[[Tree, Tree, Path], None]
-
 
 
 def set_value(places: Places, path: Path, value: Any,
@@ -72,25 +71,6 @@ def unset_value(places: Places, path: Path) -> Tree:
         draft.unset(path)
         draft.save()
     return draft.tree
-
-
-def replace_text(places: Places, data: bytes, expected: bytes | None
-                 ) -> list[Path]:
-    """Put a text edited by hand in place; returns the secrets that were
-    encrypted on the way.
-
-    `expected` is what stood there when the editing began: StorageError
-    when someone else has written since.
-    """
-    with lock_settings(places):
-        if current(places) != expected:
-            raise StorageError(
-                f"{places.config_file} was changed meanwhile",
-                hint="bring the two together by hand")
-        draft = Draft(places, expected, data)
-        sealed = seal_all(draft)
-        draft.save()
-    return sealed
 
 
 def seal_all(draft: Draft) -> list[Path]:

@@ -108,7 +108,8 @@ def keep(places: Places, data: bytes, command: str | None = None, *,
         return None
     kept = list_versions(places)
     moment = now()
-    if kept:  # a clock that went back changes no order
+    with suppress(IndexError, OverflowError):  # none yet; the last of all
+        # A clock that went back changes no order.
         moment = max(moment, kept[0].time + timedelta(microseconds=1))
     made = moment.strftime(_FORM)
     words = places.command if command is None else command

@@ -1,21 +1,16 @@
-"""How config.toml is replaced: one writer at a time, whole or not at all.
-
-A byte copy of the old file is kept as config.toml.bak before every write,
-and earlier ones in the history.
-"""
+"""Who may replace config.toml: one writer at a time, and first what a
+killed one left is taken back."""
 
 import fcntl
 import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
 
-from claw.config.history import keep, prune
 from claw.config.parse import read_file
 from claw.config.places import Places, refuse_links
 from claw.config.trial import take_back
-from claw.config.write import translate_os_errors, write_file
+from claw.config.write import translate_os_errors
 from claw.core.errors import StorageError
 from claw.core.folders import make_private
 
@@ -60,17 +55,3 @@ def current(places: Places) -> bytes | None:
     """The bytes of config.toml; None where there is none."""
     return (read_file(places.config_file)[0]
             if os.path.exists(places.config_file) else None)
-
-
-def replace(places: Places, data: bytes, old: bytes | None) -> None:
-    """Put these bytes in config.toml's place, mode 0600, durable. `old`,
-    what stood there, is kept as config.toml.bak and in the history.
-
-    A symbolic link stays one: the file it points to is replaced. Call it
-    while `lock_settings`.
-    """
-    if old is not None:
-        keep(places, old)
-        prune(places)
-        write_file(places.home / "config.toml.bak", old)
-    write_file(Path(os.path.realpath(places.config_file)), data)

@@ -13,15 +13,21 @@ import json
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from claw.config.history import drop, keep, prune
+from claw.config.history import (
+    drop,
+    find_version,
+    keep,
+    prune,
+    read_version,
+)
 from claw.config.parse import read_file
 from claw.config.places import Places
 from claw.config.write import remove_file, write_file
-from claw.core.errors import ConfigError
+from claw.core.errors import ConfigError, NotFoundError, StorageError
 from claw.core.value import Value
 
 _MOST_BYTES = 1 << 22
@@ -44,35 +50,50 @@ def journal(places: Places) -> Path:
 @contextmanager
 def try_out(places: Places, data: bytes, old: bytes | None
             ) -> Iterator[str | None]:
-    """Put these bytes in config.toml's place; gives the id of `old` in the
-    history. What is raised within, Ctrl-C too, brings `old` back."""
+    """Put these bytes in config.toml's place, mode 0600, durable; gives the
+    id of `old` in the history, where no file counts as an empty one. What
+    is raised within, Ctrl-C too, brings `old` back.
+
+    `old` is kept as config.toml.bak too. A symbolic link stays one: the
+    file it points to is replaced.
+    """
     real = Path(os.path.realpath(places.config_file))
-    version = None
+    trial = Trial(keep(places, old or b""), old, _read_mode(real),
+                  digest(data), places.command)
     try:
-        version = None if old is None else keep(places, old)
-        trial = Trial(version, old, _read_mode(real), digest(data),
-                      places.command)
         write_file(journal(places), _render(trial))
         write_file(real, data)
-        yield version
+        yield trial.version
+        if old is not None:
+            write_file(places.home / "config.toml.bak", old)
     except BaseException:
         if journal(places).exists():
-            _restore(real, trial)
-        drop(places, version)
+            try:
+                _restore(real, trial)
+            except StorageError as error:
+                raise StorageError(
+                    f"{error.message}; what was tried stands there until it "
+                    "can be taken back",
+                    hint="make room, then: claw doctor --fix") from error
+        drop(places, trial.version)
         remove_file(journal(places))
         raise
-    if old is not None:
-        write_file(places.home / "config.toml.bak", old)
     remove_file(journal(places))
     prune(places)
 
 
 def read_unfinished(places: Places) -> Trial | None:
     """What is on trial now, or was when its writer was killed. ConfigError
-    for a journal that says nothing."""
+    for a journal that says nothing, and for one that is not ours."""
     path = journal(places)
-    if not os.path.lexists(path):
+    try:
+        seen = path.lstat()
+    except FileNotFoundError:
         return None
+    if not stat.S_ISREG(seen.st_mode) or seen.st_uid != os.geteuid() \
+            or seen.st_mode & 0o022 or seen.st_nlink > 1:
+        raise ConfigError(f"{path} was not written by claw",
+                          hint=f"look at it, then: rm -r '{path}'")
     try:
         found: Any = json.loads(read_file(path, most_bytes=_MOST_BYTES)[0])
         old = found["old"]
@@ -81,7 +102,8 @@ def read_unfinished(places: Places) -> Trial | None:
             None if old is None else base64.b64decode(old, validate=True),
             int(found["mode"]) & 0o777, str(found["new"]),
             str(found["command"]))
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, OverflowError,
+            RecursionError) as error:
         raise ConfigError(
             f"{path} tells of an unfinished change and can't be read",
             hint=f"see what stands in config.toml, then: rm '{path}'"
@@ -99,13 +121,13 @@ def take_back(places: Places) -> str | None:
     there = read_file(real)[0] if real.exists() else None
     what = trial.command or "a change"
     if there == trial.old:  # killed before or after
-        drop(places, trial.version)
+        _drop_copy(places, trial)
         said = None
     elif there is None or digest(there) != trial.digest:
         said = (f"{what} did not end; {places.config_file} was edited "
                 "since and stays as it is")
     else:
-        drop(places, trial.version)
+        _drop_copy(places, trial)
         keep(places, there, "unfinished")
         _restore(real, trial)
         said = (f"{what} did not end: {places.config_file} is as before; "
@@ -117,6 +139,14 @@ def take_back(places: Places) -> str | None:
 def digest(data: bytes) -> str:
     """SHA-256 in hex, as claw.config.watch.Stamp has it."""
     return hashlib.sha256(data).hexdigest()
+
+
+def _drop_copy(places: Places, trial: Trial) -> None:
+    """Forget the version that was kept of what stands there again."""
+    with suppress(NotFoundError, ConfigError):
+        version = find_version(places, trial.version or "")
+        if read_version(places, version) == (trial.old or b""):
+            drop(places, version.id)
 
 
 def _restore(real: Path, trial: Trial) -> None:

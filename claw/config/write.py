@@ -9,6 +9,7 @@ from glob import escape
 from pathlib import Path
 
 from claw.core.errors import StorageError
+from claw.core.failpoint import reach
 from claw.core.folders import make_private
 
 
@@ -19,8 +20,10 @@ def write_file(path: Path, data: bytes, mode: int = 0o600) -> None:
         make_private(path.parent)
         # of writers that were killed: nobody else writes while we hold it
         for draft in path.parent.glob(f".{escape(path.name)}.*.tmp"):
-            draft.unlink(missing_ok=True)
+            if not draft.is_dir():
+                draft.unlink(missing_ok=True)
         _write(path, data, mode)
+    reach(f"settings {path.name}")
 
 
 def remove_file(path: Path) -> None:
@@ -29,6 +32,7 @@ def remove_file(path: Path) -> None:
         path.unlink(missing_ok=True)
         if path.parent.is_dir():
             _sync_folder(path.parent)
+    reach(f"settings without {path.name}")
 
 
 def _write(path: Path, data: bytes, mode: int) -> None:

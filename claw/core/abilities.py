@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 from claw.core.channel import ChannelMessage, Part, SendMessage
+from claw.core.errors import Cause
 from claw.core.value import Value, made
 
 
@@ -284,9 +285,11 @@ class Diagnoses(Protocol):
 
 class Finding(Value):
     """One step of a diagnosis: `id` is stable ("token"), `status` "ok",
-    "warn", "fail" or "skip", `hint` the next step."""
+    "warn", "fail" or "skip", `hint` the next step. `cause` says why it
+    failed, where that is known."""
 
     id: str
     status: Literal["ok", "warn", "fail", "skip"]
     detail: str
     hint: str | None = None
+    cause: Cause | None = None

@@ -29,6 +29,12 @@ sysexits.h, 130 is a shell's own code for SIGINT.
 """
 
 from enum import IntEnum
+from typing import Literal, TypeAlias
+
+# Why something that settings name does not answer: they name it wrongly
+# (there is no such host, nothing listens at that port), there is no way to
+# it from here, or it can't answer now.
+Cause: TypeAlias = Literal["setting", "network", "server"]
 
 
 class ExitCode(IntEnum):
@@ -52,11 +58,13 @@ class ClawError(Exception):
     """Base of every error that a user may meet.
 
     `message` is one sentence, `hint` the next step or None. `text` is what
-    had come of an answer, None where none was under way.
+    had come of an answer, None where none was under way. `cause` is known
+    of some that are about a server.
     """
 
     kind = "fault"
     exit_code = ExitCode.FAULT
+    cause: Cause | None = None
 
     def __init__(self, message: str, *, hint: str | None = None) -> None:
         super().__init__(message)
@@ -137,16 +145,19 @@ class UnavailableError(ClawError):
 
     def __init__(self, message: str, *, hint: str | None = None,
                  status: int | None = None,
-                 retry_after_s: float | None = None) -> None:
+                 retry_after_s: float | None = None,
+                 cause: Cause | None = None) -> None:
         super().__init__(message, hint=hint)
         self.status = status
         self.retry_after_s = retry_after_s
+        self.cause = cause or self.cause
 
 
 class RateLimitedError(UnavailableError):
     """The server asked us to slow down (HTTP 429)."""
 
     kind = "rate_limited"
+    cause = "server"
 
 
 class QuotaError(RateLimitedError):
@@ -159,6 +170,7 @@ class OverloadedError(UnavailableError):
     """The server or its model has too much to do right now (503, 529)."""
 
     kind = "overloaded"
+    cause = "server"
 
 
 class RequestRefusedError(UnavailableError):

@@ -5,14 +5,17 @@ sockets below it and SDKs that bring an HTTP client of their own. Nothing
 here imports one. No text that leaves this file holds a key.
 """
 
+import errno
 import json
 import re
+import socket
 from binascii import b2a_base64
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from urllib.parse import quote, quote_plus, urlsplit
 
 from claw.core.errors import (
     AuthError,
+    Cause,
     ClawError,
     ContextOverflowError,
     IncompleteAnswerError,
@@ -174,7 +177,8 @@ def status_error(peer: Peer, status: int, body: str, *,
         return OverloadedError(message, hint=_page_hint(text) or again,
                                status=status, retry_after_s=wait)
     return UnavailableError(message, hint=_page_hint(text) or again,
-                            status=status, retry_after_s=wait)
+                            status=status, retry_after_s=wait,
+                            cause="server")
 
 
 _REFUSALS: dict[Kind, type[RequestRefusedError]] = {
@@ -245,6 +249,10 @@ _CAUSES: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (("ConnectError", "ConnectionError"), "no connection",
      "check the network and the base URL"),
 )
+_NO_ADDRESS = ("UnsupportedProtocol", "InvalidURL", "UnicodeError")
+_NO_NAME = (socket.EAI_NONAME, getattr(socket, "EAI_NODATA", None))
+_NO_WAY = (errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ENETDOWN,
+           errno.EHOSTDOWN, errno.EADDRNOTAVAIL)
 # Signs that a request was under way, and that it never got so far.
 _UNDER_WAY = frozenset({"ReadError", "WriteError", "ReadTimeout",
                         "WriteTimeout", "RemoteProtocolError"})
@@ -264,7 +272,7 @@ def wire_error(peer: Peer, url: str, error: BaseException,
             if "refused" in words or words == "no connection":
                 hint = peer.start_hint or hint
             return UnavailableError(f"could not reach {where}: {words}",
-                                    hint=hint)
+                                    hint=hint, cause=find_cause(error))
     if names.intersection(_SLOW):
         within = f" within {timeout_s:g} s" if timeout_s else " in time"
         return UnavailableError(
@@ -294,9 +302,53 @@ def was_late(error: BaseException) -> bool:
     return not class_names(error).isdisjoint(_SLOW) and not was_unsent(error)
 
 
+def has_route() -> bool:
+    """Whether a packet for the internet would leave this machine; none is
+    sent (192.0.2.1 and 2001:db8:: are nobody's, RFC 5737 and 3849)."""
+    for family, address in ((socket.AF_INET, "192.0.2.1"),
+                            (socket.AF_INET6, "2001:db8::1")):
+        try:
+            with socket.socket(family, socket.SOCK_DGRAM) as probe:
+                probe.connect((address, 9))
+                return True
+        except OSError:
+            continue
+    return False
+
+
+def find_cause(error: BaseException) -> Cause | None:
+    """Whose fault it is that there is no connection; None where that can't
+    be told."""
+    if was_refused(error) or not class_names(error).isdisjoint(_NO_ADDRESS):
+        return "setting"
+    for one in _walk(error):
+        if isinstance(one, socket.gaierror):
+            # Some systems say so too where they can't ask a name server.
+            return "setting" if one.errno in _NO_NAME and has_route() \
+                else "network"
+        if isinstance(one, TimeoutError) or (
+                isinstance(one, OSError) and one.errno in _NO_WAY):
+            return "network"
+    return None
+
+
+def was_refused(error: BaseException) -> bool:
+    """Whether the host is there and nothing listens at that port."""
+    return any(isinstance(one, ConnectionRefusedError) or (
+        # asyncio's, of a host with several addresses
+        isinstance(one, OSError) and one.errno is None
+        and f"[Errno {errno.ECONNREFUSED}]" in str(one))
+        for one in _walk(error))
+
+
 def class_names(error: BaseException) -> set[str]:
     """The class names along an exception's causes."""
-    names: set[str] = set()
+    return {kind.__name__ for one in _walk(error)
+            for kind in type(one).__mro__}
+
+
+def _walk(error: BaseException) -> Iterator[BaseException]:
+    """An exception and its causes."""
     waiting: list[BaseException] = [error]
     seen: set[int] = set()
     while waiting:
@@ -304,11 +356,10 @@ def class_names(error: BaseException) -> set[str]:
         if id(current) in seen:
             continue
         seen.add(id(current))
-        names.update(kind.__name__ for kind in type(current).__mro__)
+        yield current
         if isinstance(current, BaseExceptionGroup):
             waiting += current.exceptions
         waiting += [e for e in (current.__cause__, current.__context__) if e]
-    return names
 
 
 def extract_host(url: str) -> str:

@@ -208,6 +208,7 @@ class HttpClient:
                 found.hint = (
                     f"the way goes through the proxy at {proxy}; check "
                     "HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY")
+                found.cause = None
         return found
 
     def too_large(self) -> UnavailableError:

@@ -12,6 +12,7 @@ from typing import cast
 
 from claw.core.errors import (
     AuthError,
+    Cause,
     ClawError,
     ExitCode,
     IncompleteAnswerError,
@@ -57,7 +58,8 @@ class Check(Value):
     can't be built.
 
     `code` is the exit code that a failure deserves, `ms` how long it took;
-    for "stream" until the first words.
+    for "stream" until the first words; `cause` why it failed, where that
+    is known.
     """
 
     id: str
@@ -66,6 +68,7 @@ class Check(Value):
     hint: str | None = None
     ms: int | None = None
     code: ExitCode = ExitCode.DONE
+    cause: Cause | None = None
 
 
 async def check_provider(provider: Provider, model: str, *,
@@ -325,4 +328,5 @@ def find_worst_code(checks: list[Check]) -> ExitCode:
 
 
 def _failure(name: str, error: ClawError, ms: int | None) -> Check:
-    return Check(name, False, error.message, error.hint, ms, error.exit_code)
+    return Check(name, False, error.message, error.hint, ms, error.exit_code,
+                 error.cause)

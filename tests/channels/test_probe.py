@@ -19,6 +19,7 @@ from cryptography.x509.oid import NameOID
 
 from claw.channels import probe as probe_module
 from claw.channels.probe import judge_skew, probe
+from claw.net import errors
 
 UTC = datetime.UTC
 PROXIES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
@@ -35,6 +36,34 @@ def found(url, **settings):
     findings = asyncio.run(probe(url, **settings))
     assert all(f.hint for f in findings if f.status in ("warn", "fail"))
     return {f.id: f for f in findings}
+
+
+@pytest.mark.parametrize(("host", "code", "cause"), [
+    ("127.0.0.1", None, "setting"), ("localhost", None, "setting"),
+    ("no-such.example", socket.EAI_NONAME, "setting"),
+    ("no-such.example", socket.EAI_AGAIN, "network")])
+def test_whose_fault_it_is(monkeypatch, host, code, cause):
+    ours = socket.getaddrinfo
+
+    def getaddrinfo(name, *args, **kwargs):
+        if code is not None:
+            raise socket.gaierror(code, "no")
+        both = ours("127.0.0.1", *args, **kwargs) + ours(
+            "127.0.0.2", *args, **kwargs)
+        return both if name == "localhost" else both[:1]
+    monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
+    monkeypatch.setattr(errors, "has_route", lambda: True)
+    findings = found(f"http://{host}:9/")
+    failed = findings["tcp" if code is None else "dns"]
+    assert (failed.status, failed.cause) == ("fail", cause)
+    assert code is not None or "connection refused" in failed.detail
+
+
+def test_a_proxy_that_the_environment_names_is_no_setting(monkeypatch):
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    assert found("http://far.example/")["tcp"].cause is None
+    told = found("http://far.example/", proxy_url="http://127.0.0.1:9")
+    assert told["tcp"].cause == "setting"
 
 
 def statuses(findings):

@@ -1,5 +1,7 @@
 """claw backup: create, verify, restore."""
 
+import fcntl
+import itertools
 import json
 import os
 from datetime import UTC, datetime
@@ -7,6 +9,8 @@ from datetime import UTC, datetime
 import pytest
 
 from claw.core import failpoint
+from claw.storage.backup.archive import write_archive
+from claw.storage.backup.collect import collect
 from claw.storage.backup.restore import restore_archive
 
 
@@ -140,3 +144,78 @@ def test_a_restore_that_was_killed_is_seen_and_finished_by_doctor(
         one["id"] for one in found["checks"] if one["status"] == "fail"}
     assert "green" in claw("memory", "recall", "colour").out
     assert "tea" not in claw("memory", "recall", "tea").out
+
+
+@pytest.fixture
+def killed(tmp_path, home):
+    """killed(number): a restore of a home and a workspace, each elsewhere,
+    that died at failpoint `number`; its folder of both. What config.toml
+    says makes every start refuse, and name it."""
+    def fill(folder, word):
+        (folder / "work").mkdir(parents=True)
+        (folder / "home").mkdir(mode=0o700)
+        (folder / "home/config.toml").write_text(f"[gateway]\n{word} = 1\n")
+        (folder / "work/it").write_text(word)
+        return folder / "home", folder / "work"
+    sources, skipped = collect(*fill(tmp_path / "source", "new"))
+    write_archive(tmp_path / "b", sources, skipped, made_at="", version="1")
+
+    def restore(number):
+        folder = tmp_path / f"at {number}"
+        fill(folder, "old")
+        child = os.fork()
+        if child == 0:
+            failpoint.install(failpoint.die_at(number))
+            restore_archive(tmp_path / "b", folder / "home", folder / "work",
+                            stamp="now")
+            os._exit(0)
+        return folder, os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    return restore
+
+
+@pytest.mark.parametrize("command", [["listen"], ["gateway", "serve"]])
+def test_what_starts_first_ends_a_restore_that_was_killed(claw, killed,
+                                                          command):
+    seen = []
+    for number in itertools.count(1):
+        folder, code = killed(number)
+        if code != failpoint.KILLED:
+            break
+        done = claw(*command, env={"CLAW_HOME": str(folder / "home"),
+                                   "CLAW_WORKSPACE": str(folder / "work")})
+
+        word = (folder / "work/it").read_text()
+        seen.append(word)
+        assert f"gateway.{word}: unknown key" in done.err
+        assert done.code == 3
+        assert ("is finished" if word == "new" else "is undone: nothing has "
+                "changed") in done.err
+        kept = ["home.before-now", "work.before-now"] * (word == "new")
+        assert sorted(path.name for path in folder.iterdir()) == sorted(
+            ["home", "work", *kept])
+        for name in kept:
+            assert f"what was there is now {folder / name}" in done.err
+    assert code == 0
+    assert seen == sorted(seen, reverse=True)  # undone, from one on finished
+    assert set(seen) == {"old", "new"}
+
+
+@pytest.mark.parametrize("command", [["listen"], ["gateway", "serve"]])
+def test_nothing_starts_beside_a_restore_or_a_journal_of_nobody(
+        claw, killed, command):
+    folder, _ = killed(99)
+    journal = folder / "home.restoring"
+    env = {"CLAW_HOME": str(folder / "home"),
+           "CLAW_WORKSPACE": str(folder / "work")}
+    with journal.open("w") as file:
+        journal.chmod(0o600)
+        fcntl.flock(file, fcntl.LOCK_EX)
+        done = claw(*command, env=env)
+    assert done.code == 5
+    assert "another restore is at work here" in done.err
+
+    journal.write_text("garbage\n")
+    done = claw(*command, env=env)
+    assert done.code == 74
+    assert f"rm '{journal}'" in done.err
+    assert (folder / "work/it").read_text() == "new"

@@ -127,8 +127,9 @@ def test_set_then_get(claw, config):
 def test_set_on_a_fresh_machine_makes_private_files(claw, home):
     assert claw("config", "set", "api_key", "sk-0123456789abcdef").code == 0
 
-    for path in home.iterdir():
-        assert stat.S_IMODE(path.stat().st_mode) == 0o600, path
+    for path in home.rglob("*"):
+        assert stat.S_IMODE(path.stat().st_mode) == (
+            0o700 if path.is_dir() else 0o600), path
     assert stat.S_IMODE(home.stat().st_mode) == 0o700
 
 

@@ -1,12 +1,16 @@
 """claw config apply, history, undo; claw doctor --fix."""
 
 import os
+import socket
 import stat
 import subprocess
 import sys
 
 import pytest
 
+from claw.config import trial
+from claw.config.write import write_file
+from claw.net import errors
 from claw.testing.fake_openai import FakeOpenAI, failure
 from tests.wiring.test_apply import hash_tree
 
@@ -37,6 +41,47 @@ def test_apply_shows_the_difference_and_undo_takes_it_back(claw, config):
     assert config.read_text() == OLD
     assert claw("config", "undo").code == 0  # takes itself back
     assert config.read_text() == NEW
+
+
+@pytest.mark.parametrize("words", [
+    ["set", "memory.backend", "none"], ["edit"], ["apply", "-"]])
+def test_the_first_change_is_taken_back_too(claw, home, words):
+    done = claw("config", *words, stdin="[memory]\nbackend = 'none'\n",
+                env={"EDITOR": "sed -i '$a memory.backend = \"none\"'"})
+    assert done.code == 0, done.err
+    [row] = claw("config", "history", "--json").json["versions"]
+    assert row["replaced_by"] == f"claw config {words[0]}"
+    assert claw("config", "undo").code == 0
+    assert (home / "config.toml").read_bytes() == b""
+    assert claw("config", "undo").code == 0
+    assert claw("config", "get", "memory.backend").out.strip() == "none"
+
+
+@pytest.mark.parametrize("words", [
+    ["set", "memory.backend", "none"], ["unset", "memory.backend"],
+    ["edit"], ["apply", "-"]])
+def test_every_way_to_change_them_is_journaled_and_kept(claw, config,
+                                                        monkeypatch, words):
+    tried = []
+    monkeypatch.setattr(trial, "write_file", lambda path, data, mode=0o600:
+                        tried.append(path.name)
+                        or write_file(path, data, mode))
+    done = claw("config", *words, stdin=NEW,
+                env={"EDITOR": "sed -i s/sqlite/none/"})
+    assert done.code == 0, done.err
+    assert tried == [".config.apply", "config.toml", "config.toml.bak"]
+    assert claw("config", "undo").code == 0
+    assert config.read_text() == OLD
+
+
+def test_edit_does_not_write_over_what_came_meanwhile(claw, config,
+                                                      tmp_path):
+    done = claw("config", "edit", env={
+        "EDITOR": f"sed -i -e s/sqlite/none/ -e w{config}",
+        "TMPDIR": str(tmp_path)})
+    assert done.code == 74
+    assert "was changed meanwhile" in done.err
+    assert "your copy: " in done.err
 
 
 def test_apply_reads_a_file_and_a_pipe_in_the_place_of_one(claw, config,
@@ -90,18 +135,67 @@ def model_of(server):
     return f'default_provider = "custom:{server.url}"\ndefault_model = "m"\n'
 
 
-def test_a_server_that_is_away_leaves_them_in_place_and_says_so(claw, config):
-    text = 'default_provider = "custom:http://127.0.0.1:9/v1"\n'
+CLOSED = 'default_provider = "custom:http://127.0.0.1:9/v1"\n'
+FAR = 'default_provider = "custom:http://no-such-host.example/v1"\n'
+CHANNEL = """\
+[channels_config.telegram]
+bot_token = "1234567:wrong"
+allowed_users = ["alice"]
+"""
+
+
+def fail_names(monkeypatch, code):
+    """Every look-up of a name but this machine's ends with this code."""
+    ours = socket.getaddrinfo
+
+    def getaddrinfo(host, *args, **kwargs):
+        if host == "127.0.0.1":
+            return ours(host, *args, **kwargs)
+        raise socket.gaierror(code, "no")
+    monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
+    monkeypatch.setattr(errors, "has_route", lambda: True)
+    for name in ("http_proxy", "https_proxy", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+
+
+@pytest.mark.parametrize("text", [
+    CLOSED, FAR, CHANNEL,
+    CHANNEL + 'api_base_url = "http://127.0.0.1:9"\n',
+    CHANNEL + 'api_base_url = "no address"\n'])
+def test_a_wrong_address_is_refused(claw, config, home, monkeypatch, text):
+    fail_names(monkeypatch, socket.EAI_NONAME)
+    before = hash_tree(home)
     done = claw("config", "apply", "-", stdin=text)
-    assert done.code == 5
+    assert done.code == 3, done.err
+    assert "everything is as before" in done.err
+    assert "--no-probe" in done.err
+    assert hash_tree(home) == before
+
+
+@pytest.mark.parametrize("text", [FAR, CHANNEL])
+def test_a_network_that_is_away_leaves_them_in_place_and_says_so(
+        claw, config, monkeypatch, text):
+    fail_names(monkeypatch, socket.EAI_AGAIN)
+    done = claw("config", "apply", "-", stdin=text)
+    assert done.code == 5, done.err
+    assert "could be tried" in done.err
+    assert claw("config", "get", text.split(" =")[0] if text == FAR
+                else "channels_config.telegram.allowed_users").code == 0
+
+
+def test_a_server_that_is_busy_leaves_them_in_place_and_says_so(claw, config):
+    with FakeOpenAI([failure(503, "busy")] * 9) as server:
+        text = model_of(server)
+        done = claw("config", "apply", "-", "--deep", stdin=text)
+    assert done.code == 5, done.err
     assert "could be tried" in done.err
     assert config.read_text() == text
     assert claw("config", "undo", "--no-probe").code == 0
 
 
 def test_without_a_probe_no_server_is_asked(claw, config):
-    text = 'default_provider = "custom:http://127.0.0.1:9/v1"\n'
-    assert claw("config", "apply", "-", "--no-probe", stdin=text).code == 0
+    assert claw("config", "apply", "-", "--no-probe", stdin=CLOSED).code == 0
 
 
 def test_a_refused_key_takes_everything_back(claw, config, home):
@@ -230,3 +324,17 @@ def test_apply_begins_where_a_killed_change_is_taken_back(claw, killed):
     assert done.code == 0
     assert "claw onboard did not end" in done.err
     assert '- memory.backend = "sqlite"' in done.out
+
+
+def test_doctor_names_a_journal_that_says_nothing_and_looks_at_the_rest(
+        claw, config, home):
+    (home / ".config.apply").write_text("garbage")
+    checks = {check["id"]: check
+              for check in claw("doctor", "--json").json["checks"]}
+    assert checks["config.unfinished"]["status"] == "fail"
+    assert "rm '" in checks["config.unfinished"]["hint"]
+    assert "memory.skipped" not in checks
+    done = claw("config", "set", "memory.backend", "none")
+    assert done.code == 3
+    assert ".config.apply" in done.err
+    assert config.read_text() == OLD

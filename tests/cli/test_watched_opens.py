@@ -13,6 +13,8 @@ import pytest
 from claw.cli.app import COMMANDS
 from claw.testing.fake_openai import FakeOpenAI, tool_call
 from claw.testing.fake_telegram import FakeTelegram
+from claw.wiring.migrate import AGENTS
+from tests.wiring.migrate import folders
 
 TOKEN = "1234567:CANARY-token-of-a-bot-that-nobody-may-see"
 MCP = Path(__file__).resolve().parents[1] / "tools/mcp"
@@ -141,6 +143,8 @@ CALLS = {
     "config apply": [["NEW", "--no-probe"]],
     "config history": [[], ["1"]],
     "config undo": [["--no-probe"]],
+    "migrate": [["zeroclaw", "ZEROCLAW", "--dry-run"],
+                *([agent, agent.upper(), "--yes"] for agent in AGENTS)],
     "session list": [[]], "session show": [["work"], ["last-year"]],
     "session export": [["work"]], "session clear": [["last-year"]],
     "security audit": [[]], "security review": [[], ["--yes"]],
@@ -249,7 +253,9 @@ def test_no_command_opens_by_a_path_that_could_lead_out(
              "FOREIGN": str(tmp_path / "foreign.ndjson"),
              "NOTES": str(workspace / "owners/notes"),
              "NEW": str(tmp_path / "new.toml"),
-             "COPY": str(tmp_path / "copy.tar.gz")}
+             "COPY": str(tmp_path / "copy.tar.gz"),
+             **{agent.upper(): str(getattr(folders, agent)(tmp_path / agent))
+                for agent in AGENTS}}
     commands = [
         call if name == "listen" else [
             *name.split(), *(names.get(word, word) for word in call)]

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from claw.config.display import find_open_secrets
-from claw.config.edit import replace_text, set_value, unset_value
+from claw.config.edit import set_value, unset_value
 from claw.config.environment import parse_value
 from claw.config.keys import join_key, split_key
 from claw.config.known import real_path
@@ -525,24 +525,6 @@ def test_a_read_only_folder(write):
         places.home.chmod(0o700)
 
     assert "cannot be written: Permission denied" in message
-    assert variable_text(places) == FILE
-
-
-def test_a_text_edited_by_hand_keeps_its_comments_and_hides_secrets(write):
-    places = write(FILE)
-    edited = (FILE + '\n[tunnel.ngrok]\nauth_token = "t" # mine\n').encode()
-
-    assert replace_text(places, edited, FILE.encode()) == [
-        ("tunnel", "ngrok", "auth_token")]
-    assert "# mine" in variable_text(places)
-    assert load(places, {}).get("tunnel.ngrok.auth_token") == "t"
-
-
-def test_a_text_edited_by_hand_does_not_overwrite_a_newer_file(write):
-    places = write(FILE)
-
-    with pytest.raises(StorageError, match="changed meanwhile"):
-        replace_text(places, b"", b"older")
     assert variable_text(places) == FILE
 
 

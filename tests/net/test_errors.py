@@ -1,6 +1,10 @@
 """What servers say, as errors of claw."""
 
+import errno
 import json
+import socket
+import subprocess
+import sys
 from base64 import b64encode, urlsafe_b64encode
 from urllib.parse import quote, quote_plus
 
@@ -16,9 +20,11 @@ from claw.core.errors import (
     RequestRefusedError,
     UnavailableError,
 )
+from claw.net import errors
 from claw.net.errors import (
     Peer,
     extract_host,
+    find_cause,
     retry_after,
     scrub,
     status_error,
@@ -248,6 +254,51 @@ def test_the_deepest_cause_decides_the_words():
 
     assert error.message == (
         "could not reach Acme at acme.test:81: connection refused")
+
+
+@pytest.mark.parametrize(("error", "cause"), [
+    (ConnectionRefusedError(111, "refused"), "setting"),
+    (ExceptionGroup("all", [OSError(errno.ENETUNREACH, "no"),
+                            ConnectionRefusedError(111)]), "setting"),
+    (OSError("Multiple exceptions: [Errno 111] Connect call failed ('::1', "
+             "9, 0, 0), [Errno 111] Connect call failed"), "setting"),
+    (OSError("Multiple exceptions: [Errno 101] x, [Errno 101] y"), None),
+    (socket.gaierror(socket.EAI_NONAME, "no such name"), "setting"),
+    (socket.gaierror(socket.EAI_AGAIN, "no name server"), "network"),
+    (UnicodeError("label too long"), "setting"),
+    (OSError(errno.ENETUNREACH, "no way"), "network"),
+    (OSError(errno.EHOSTUNREACH, "no way"), "network"),
+    (TimeoutError(), "network"),
+    (ConnectionResetError(104, "reset"), None)])
+def test_a_wrong_address_is_told_from_a_network_that_is_away(
+        monkeypatch, error, cause):
+    monkeypatch.setattr(errors, "has_route", lambda: True)
+    outer = ConnectError("all attempts failed")
+    outer.__cause__ = error
+    assert find_cause(outer) == cause
+    assert getattr(wire_error(ACME, "https://acme.test", outer),
+                   "cause", None) == cause
+
+
+def test_a_name_that_nobody_could_be_asked_about_is_not_wrong(monkeypatch):
+    monkeypatch.setattr(errors, "has_route", lambda: False)
+    assert find_cause(socket.gaierror(socket.EAI_NONAME, "x")) == "network"
+
+
+def test_without_a_network_there_is_no_route():
+    code = "from claw.net.errors import has_route; print(has_route())"
+    done = subprocess.run(
+        ["unshare", "-rn", sys.executable, "-c", code],
+        capture_output=True, text=True, check=False)
+    if done.returncode:
+        pytest.skip(f"no network namespace here: {done.stderr}")
+    assert done.stdout.strip() == "False"
+
+
+@pytest.mark.parametrize(("status", "cause"), [
+    (500, "server"), (503, "server"), (429, "server"), (404, None)])
+def test_a_server_that_can_not_answer_now_is_the_cause(status, cause):
+    assert status_error(ACME, status, "").cause == cause
 
 
 def test_a_local_server_that_is_down_gets_its_start_command():

@@ -58,12 +58,13 @@ def test_what_holds_is_applied_and_the_earlier_text_is_kept(places):
     assert not journal(places).exists()
 
 
-def test_the_first_config_has_no_earlier_version(tmp_path):
+def test_before_the_first_config_stands_an_empty_version(tmp_path):
     found = locate(str(tmp_path / "home"), None, {})
     done = apply_text(found, NEW, expected=None)
-    assert done.version is None
-    assert list_versions(found) == []
+    [version] = list_versions(found)
+    assert (version.id, read_version(found, version)) == (done.version, b"")
     assert found.config_file.read_bytes() == NEW
+    assert not (found.home / "config.toml.bak").exists()
 
 
 def test_the_same_text_is_not_written_again(places):
@@ -127,6 +128,16 @@ def test_ctrl_c_while_it_is_tried_takes_it_back(places):
     with pytest.raises(KeyboardInterrupt):
         apply_text(places, NEW, expected=OLD, probe=probe)
     assert hash_tree(places.home) == before
+
+
+def test_comments_stay_where_secrets_are_encrypted(places):
+    done = apply_text(places, OLD + b'api_key = "sk-1"  # mine\n',
+                      expected=OLD)
+    assert done.sealed == ("memory.api_key",)
+    text = places.config_file.read_text()
+    assert text.startswith(OLD.decode())
+    assert text.endswith("  # mine\n")
+    assert "sk-1" not in text
 
 
 def test_plain_secrets_are_encrypted_and_not_kept_in_plain(write_settings):

@@ -27,7 +27,8 @@ async def diagnose(settings: EmailSettings, logins: Logins,
     try:
         box = await open_mailbox(settings, logins)
     except ClawError as error:
-        rows.append(Finding("imap", "fail", error.message, error.hint))
+        rows.append(Finding("imap", "fail", error.message, error.hint,
+                            error.cause))
         rows += [Finding(name, "skip", "a step before it failed")
                  for name in ("folder", "sent", "senders")]
     else:
@@ -101,7 +102,8 @@ async def _smtp(courier: Courier, settings: EmailSettings) -> Finding:
     try:
         await courier.check()
     except ClawError as error:
-        return Finding("smtp", "fail", error.message, error.hint)
+        return Finding("smtp", "fail", error.message, error.hint,
+                       error.cause)
     return Finding("smtp", "ok", f"logged in to {settings.smtp_host} as "
                    f"{settings.address}")
 

@@ -28,7 +28,7 @@ from claw.core.errors import (
 from claw.core.installed import install_command
 from claw.core.value import Value
 from claw.net.addresses import is_loopback
-from claw.net.errors import name_cause, scrub
+from claw.net.errors import find_cause, name_cause, scrub
 from claw.net.remote import load_certificates
 
 if TYPE_CHECKING:
@@ -319,7 +319,8 @@ class Mailbox:
             text = "no answer in time"
         elif isinstance(error, ConnectionRefusedError):
             hint = "check imap_host and imap_port"
-        return UnavailableError(f"{self._where}: {text}", hint=hint)
+        return UnavailableError(f"{self._where}: {text}", hint=hint,
+                                cause=find_cause(error))
 
     def _scrub(self, error: BaseException) -> str:
         text = name_cause(error) or str(error) or type(error).__name__

@@ -22,7 +22,7 @@ from claw.core.errors import (
 )
 from claw.core.installed import install_command
 from claw.net.addresses import is_loopback
-from claw.net.errors import name_cause, scrub
+from claw.net.errors import find_cause, name_cause, scrub
 from claw.net.remote import load_certificates
 
 if TYPE_CHECKING:
@@ -181,7 +181,8 @@ class Courier:
                 hint = "check smtp_host and smtp_port; is there a firewall?"
         else:
             text = f"{type(error).__name__}: {text}"
-        failed = UnavailableError(f"{self._where}: {text}", hint=hint)
+        failed = UnavailableError(f"{self._where}: {text}", hint=hint,
+                                  cause=find_cause(error))
         failed.maybe_sent = may_have_arrived  # type: ignore[attr-defined]
         return failed
 

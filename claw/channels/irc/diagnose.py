@@ -17,6 +17,7 @@ from claw.channels.irc.wire import open_wire
 from claw.core.abilities import Finding
 from claw.core.errors import ClawError
 from claw.net.addresses import is_loopback
+from claw.net.errors import find_cause
 
 _STEP_S = 5.0
 _SET = "claw config set channels_config.irc."
@@ -50,16 +51,17 @@ async def _reach(settings: IrcSettings) -> list[Finding]:
     """The name, the port and the certificate."""
     if not settings.server:
         return [Finding("dns", "fail", "no server is set",
-                        _SET + "server irc.example.org")]
+                        _SET + "server irc.example.org", "setting")]
     host, where = settings.server, f"{settings.server}:{settings.port}"
     loop = asyncio.get_running_loop()
     try:
         async with asyncio.timeout(_STEP_S):
             found = await loop.getaddrinfo(host, settings.port,
                                            type=socket.SOCK_STREAM)
-    except (OSError, TimeoutError, UnicodeError):
+    except (OSError, TimeoutError, UnicodeError) as error:
         return [Finding("dns", "fail", f"{host} has no address",
-                        f"check the spelling; try: getent hosts {host}")]
+                        f"check the spelling; try: getent hosts {host}",
+                        find_cause(error))]
     rows = [Finding("dns", "ok", f"{host} is {found[0][4][0]}")]
     try:
         async with asyncio.timeout(_STEP_S):
@@ -74,7 +76,8 @@ async def _reach(settings: IrcSettings) -> list[Finding]:
         if isinstance(error.__cause__, ssl.SSLError):
             rows.append(Finding("tcp", "ok", f"{where} answers"))
             return [*rows, Finding("tls", "fail", error.message, error.hint)]
-        return [*rows, Finding("tcp", "fail", error.message, error.hint)]
+        return [*rows, Finding("tcp", "fail", error.message, error.hint,
+                               error.cause)]
     wire.close()
     await wire.wait_closed()
     return [*rows, Finding("tcp", "ok", f"{where} answers"), _tls(settings)]

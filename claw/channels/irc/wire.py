@@ -142,7 +142,8 @@ async def open_wire(settings: IrcSettings) -> Wire:
         failure = wire_error(Peer("the IRC server"), f"irc://{where}", error)
         raise UnavailableError(
             failure.message, hint=_HINTS.get(type(error).__name__, (
-                "see: claw channel doctor irc"))) from error
+                "see: claw channel doctor irc")),
+            cause=failure.cause) from error
     return Wire(reader, writer, f"the IRC server {where}")
 
 

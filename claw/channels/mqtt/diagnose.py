@@ -23,6 +23,7 @@ from claw.channels.mqtt.topics import (
 from claw.core.abilities import Finding
 from claw.core.errors import ClawError
 from claw.net.addresses import is_loopback
+from claw.net.errors import find_cause
 
 _STEP_S = 5.0
 _TABLE = "channels_config.mqtt"
@@ -84,7 +85,8 @@ async def _reach(settings: MqttSettings, account: Account) -> list[Finding]:
                 writer.close()
     except (OSError, TimeoutError, UnicodeError) as error:
         return [*rows, Finding(step, "fail", f"{address.where}: "
-                               f"{name_cause(error)}", hint)]
+                               f"{name_cause(error)}", hint,
+                               find_cause(error))]
     return [*rows, _judge_tls(settings, address)]
 
 

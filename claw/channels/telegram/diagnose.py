@@ -15,7 +15,7 @@ from claw.channels.telegram.api import BotApi
 from claw.core.abilities import Finding
 from claw.core.errors import AuthError, ClawError
 from claw.net.addresses import is_address, is_loopback
-from claw.net.errors import name_cause
+from claw.net.errors import find_cause, name_cause
 from claw.net.remote import load_certificates
 
 _STEP_S = 5.0
@@ -49,7 +49,7 @@ async def _way(base_url: str, direct: bool) -> AsyncIterator[Finding]:
     if not is_address(base_url):
         yield Finding("dns", "fail", "api_base_url is no address",
                       "claw config set channels_config.telegram."
-                      "api_base_url https://api.telegram.org")
+                      "api_base_url https://api.telegram.org", "setting")
         yield _skip("tcp")
         yield _skip("tls")
         return
@@ -93,7 +93,7 @@ async def _dns(host: str, port: int) -> Finding:
     except (OSError, TimeoutError, UnicodeError) as error:
         return Finding("dns", "fail", f"{host} has no address: "
                        f"{_explain(error)}",
-                       f"getent hosts {host}")
+                       f"getent hosts {host}", find_cause(error))
     return Finding("dns", "ok", f"{host} is {found[0][4][0]}")
 
 
@@ -105,7 +105,8 @@ async def _tcp(host: str, port: int) -> Finding:
         return Finding("tcp", "fail", f"no connection to {host}:{port}: "
                        f"{_explain(error)}",
                        f"curl -sv --max-time 5 telnet://{host}:{port}; a "
-                       "firewall? set channels_config.telegram.proxy_url")
+                       "firewall? set channels_config.telegram.proxy_url",
+                       find_cause(error))
     await _close(writer)
     return Finding("tcp", "ok", f"{host}:{port} answers")
 

@@ -20,11 +20,13 @@ class Walk:
     """The regular files in the folder `relative` of `root`, as paths from
     `root` on, those of a folder in order of their names. `allowed` judges
     each file and folder. `cut` says whether some were not looked at: past
-    `most` entries, or in folders that can't be opened."""
+    `most` entries, or in folders that can't be opened; `links` are the
+    links that were passed by."""
 
     def __init__(self, root: Path, relative: str, allowed: beneath.Allowed,
                  most: int = MOST_ENTRIES) -> None:
         self.cut = False
+        self.links: list[str] = []
         self._root = root
         self._start = "" if relative == "." else relative
         self._allowed = allowed
@@ -43,19 +45,21 @@ class Walk:
                 self.cut = True
                 continue
             deeper = []
-            for name, is_folder in names:
+            for name, kind in names:
                 path = f"{folder}/{name}" if folder else name
                 if not self._allowed(self._root / path):
                     continue
-                if is_folder:
+                if kind == stat.S_IFDIR:
                     deeper.append(path)
+                elif kind == stat.S_IFLNK:
+                    self.links.append(path)
                 else:
                     yield path
             waiting += reversed(deeper)
         self.cut = self.cut or bool(waiting)
 
-    def _list(self, folder: str) -> list[tuple[str, bool]]:
-        """Names of files and folders, links and devices left out."""
+    def _list(self, folder: str) -> list[tuple[str, int]]:
+        """Names of files, folders and links with what each is."""
         with beneath.opened(self._root, folder or ".",
                             os.O_RDONLY | os.O_DIRECTORY) as handle, \
                 os.scandir(handle) as entries:
@@ -65,7 +69,7 @@ class Walk:
                 if self._left < 0:
                     self.cut = True
                     break
-                mode = entry.stat(follow_symlinks=False).st_mode
-                if stat.S_ISDIR(mode) or stat.S_ISREG(mode):
-                    found.append((entry.name, stat.S_ISDIR(mode)))
+                kind = stat.S_IFMT(entry.stat(follow_symlinks=False).st_mode)
+                if kind in (stat.S_IFREG, stat.S_IFDIR, stat.S_IFLNK):
+                    found.append((entry.name, kind))
         return sorted(found)

@@ -29,11 +29,19 @@ from claw.storage.backup.seal import Sealer, Unsealer, is_sealed
 from claw.storage.sqlite import connect, copy_to
 
 MANIFEST = "claw-backup.json"
-_MANIFEST_BYTES = 1 << 30
+MOST_MEMBERS = 1_000_000
+# A member's header may hold pax records up to a mebibyte; read are whole
+# blocks.
+_HEADER_BYTES = (1 << 20) + (1 << 16)
+# Of the manifest: what each member may take besides its name, and the rest.
+_ENTRY_BYTES = 256
+_OTHER_BYTES = 16 << 20
+_MANIFEST_BYTES = 256 << 20
 _PIECE = 1 << 20
 _LEVEL = 6
 _IN_MEMORY = 16 << 20
 
+Piece: TypeAlias = tuple[tarfile.TarInfo, IO[bytes]]
 Heard: TypeAlias = Callable[[str, int], None]  # name and bytes of a member
 
 
@@ -109,6 +117,10 @@ def _write(file: IO[bytes], sources: Sequence[Source],
             "", "wb", _LEVEL, stream, mtime=0))
         archive = stack.enter_context(tarfile.open(
             fileobj=packed, mode="w|", format=tarfile.PAX_FORMAT))
+        if len(sources) >= MOST_MEMBERS:
+            raise StorageError(f"a backup holds {MOST_MEMBERS:,} files at "
+                               f"most, and {len(sources):,} are there",
+                               hint="move away what needs no backup")
         for source in sources:
             try:
                 member = _add(archive, source)
@@ -120,6 +132,11 @@ def _write(file: IO[bytes], sources: Sequence[Source],
         manifest = Manifest(made_at, version, tuple(members), tuple(left))
         # A name may hold bytes that are no text: they are escaped.
         data = json.dumps(msgspec.to_builtins(manifest)).encode()
+        if len(data) > _most_manifest_bytes(members):
+            raise StorageError("the list of what is in the backup and what "
+                               "is not would be too long",
+                               hint="move away links and files that need no "
+                               "backup")
         info = tarfile.TarInfo(MANIFEST)
         info.size, info.mode = len(data), 0o600
         archive.addfile(info, io.BytesIO(data))
@@ -188,9 +205,12 @@ def count_rows(copy: Path, path: Path | str) -> dict[str, int]:
 
 
 @contextlib.contextmanager
-def opened(path: Path, passphrase: str | None) -> Iterator[tarfile.TarFile]:
-    """The archive, to be read from its beginning to its end once. Raises
-    StorageError, UsageError where a passphrase is needed."""
+def opened(path: Path, passphrase: str | None
+           ) -> Iterator[Iterator[Piece]]:
+    """The members of an archive, to be read from its beginning to its end
+    once. Raises StorageError, also for more members than a backup has and
+    for headers that are too long; UsageError where a passphrase is
+    needed."""
     with contextlib.ExitStack() as stack:
         try:
             sealed = is_sealed(path)
@@ -202,16 +222,58 @@ def opened(path: Path, passphrase: str | None) -> Iterator[tarfile.TarFile]:
                 file = stack.enter_context(io.BufferedReader(
                     Unsealer(file, passphrase or ""), _PIECE))
             packed = stack.enter_context(gzip.GzipFile(fileobj=file))
-            yield stack.enter_context(tarfile.open(
-                fileobj=packed, mode="r|"))
+            stream = _Stream(packed)
+            yield _read_members(path, stream, stack.enter_context(
+                tarfile.open(fileobj=stream, mode="r|")))
             while packed.read(_PIECE):  # to its end, and its own sum
                 pass
-        except (tarfile.TarError, EOFError, zlib.error) as error:
+        except (tarfile.TarError, EOFError, zlib.error,
+                RecursionError) as error:  # header upon header
             raise StorageError(f"{path} is no backup, or is damaged: {error}"
                                ) from error
         except OSError as error:
             raise StorageError(f"{path}: {error.strerror or error}"
                                ) from error
+
+
+class _Stream(io.BufferedIOBase):
+    """What tarfile reads. While `left` is set it is that many bytes at
+    most: all that a header holds is in memory at once."""
+
+    def __init__(self, file: io.BufferedIOBase) -> None:
+        self.left: int | None = _HEADER_BYTES
+        self._file = file
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        piece = self._file.read(-1 if size is None else size)
+        if self.left is not None:
+            self.left -= len(piece)
+            if self.left < 0:
+                raise tarfile.ReadError("a header in it is longer than 1 MiB")
+        return piece
+
+
+def _read_members(path: Path, stream: _Stream, archive: tarfile.TarFile
+                  ) -> Iterator[Piece]:
+    """Each with its bytes. Raises StorageError for what is no file."""
+    number = 0
+    while (info := archive.next()) is not None:
+        stream.left = None
+        # tarfile would keep them all
+        archive.members.clear()  # type: ignore[attr-defined]
+        number += 1
+        if number > MOST_MEMBERS:
+            raise StorageError(f"{path} holds more than {MOST_MEMBERS:,} "
+                               "files, which no backup does")
+        data = archive.extractfile(info) \
+            if info.isreg() and not info.issparse() else None
+        if data is None or archive.pax_headers:
+            raise StorageError(f"{path}: {info.name} does not belong in "
+                               "a backup")
+        yield info, data
+        while data.read(_PIECE):
+            pass
+        stream.left = _HEADER_BYTES
 
 
 def verify_archive(path: Path, passphrase: str | None = None,
@@ -221,14 +283,15 @@ def verify_archive(path: Path, passphrase: str | None = None,
     found: list[Member] = []
     manifest: Manifest | None = None
     with opened(path, passphrase) as archive:
-        for info in archive:
-            data = archive.extractfile(info) \
-                if info.isreg() and not info.issparse() else None
-            if data is None or manifest is not None:
+        for info, data in archive:
+            if manifest is not None:
                 raise StorageError(f"{path}: {info.name} does not belong in "
                                    "a backup")
             if info.name == MANIFEST:
-                manifest = _read_manifest(path, data.read(_MANIFEST_BYTES))
+                if info.size > _most_manifest_bytes(found):
+                    raise StorageError(f"{path}: what it says of itself is "
+                                       f"too long ({info.size >> 20:,} MiB)")
+                manifest = _read_manifest(path, data.read())
                 continue
             found.append(_measure(info, data))
             heard(info.name, info.size)
@@ -241,6 +304,13 @@ def verify_archive(path: Path, passphrase: str | None = None,
         raise StorageError(f"{path}: {len(manifest.members)} files should be "
                            f"in it, {len(found)} are")
     return manifest
+
+
+def _most_manifest_bytes(members: Sequence[Member]) -> int:
+    """How long a manifest of these may be: JSON writes a character as
+    twelve bytes at most."""
+    return min(_MANIFEST_BYTES, _OTHER_BYTES + sum(
+        _ENTRY_BYTES + 12 * len(one.name) for one in members))
 
 
 def _read_manifest(path: Path, data: bytes) -> Manifest:

@@ -94,23 +94,13 @@ def _look(root: str, top: Path, without: Path | None
             yield Skipped(f"{root}/{inside}", str(error))
     if walk.cut:
         yield Skipped(root, "some of its folders can't be read")
-    for path in _find_links(top, allowed):
-        inside = path.relative_to(top).as_posix()
+    for inside in sorted(walk.links):
+        path = top / inside
         if root == "home" and inside == "config.toml" and path.is_file():
             real = path.resolve()
             yield Source(f"{root}/{inside}", real.parent, real.name)
         else:
             yield Skipped(f"{root}/{inside}", "a link")
-
-
-def _find_links(top: Path, allowed: beneath.Allowed) -> Iterator[Path]:
-    for folder, folders, names in os.walk(top):
-        folders[:] = sorted(name for name in folders
-                            if allowed(Path(folder, name)))
-        for name in (*folders, *sorted(names)):
-            path = Path(folder, name)
-            if path.is_symlink() and allowed(path):
-                yield path
 
 
 def _is_beside(path: Path) -> bool:

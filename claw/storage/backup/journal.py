@@ -53,7 +53,9 @@ def finish_restore(home: Path) -> str | None:
     with _locked(path) as file:
         moves, ready = _read(path, file)
         with _translated(path):
-            kept = _put_in_place(moves) if ready else ()
+            kept = [move.aside for move in moves
+                    if ready and os.path.lexists(move.aside)]
+            kept += _put_in_place(moves) if ready else ()
             _remove_drafts(moves)
             _end(path)
     if not ready:

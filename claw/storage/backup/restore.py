@@ -87,14 +87,11 @@ def _check_room(manifest: Manifest, *targets: Path) -> None:
 def _unpack(path: Path, passphrase: str | None,
             drafts: dict[str, Path]) -> None:
     with opened(path, passphrase) as archive:
-        for info in archive:
+        for info, data in archive:
             if info.name == MANIFEST:
                 continue
             target = _place(info.name, drafts)
             target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            data = archive.extractfile(info)
-            if data is None:
-                raise StorageError(f"{info.name} is no file")
             _write(target, data, info)
             reach("restore file")
 

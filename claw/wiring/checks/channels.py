@@ -63,7 +63,7 @@ def channel_checks(tree: Tree, names: Sequence[str] = ()
             continue
         for found in findings[name]:
             yield Check(f"channels.{name}.{found.id}", found.status,
-                        found.detail, found.hint)
+                        found.detail, found.hint, cause=found.cause)
         yield from _names(tree, name)
         yield from _names_of_before(tree, name)
         yield (check_traffic(build_state(name, True, live)) if live is not None
@@ -124,7 +124,8 @@ async def _diagnose(tree: Tree, name: str) -> list[Finding]:
         return [Finding("health", "fail", f"timed out (>{HEALTH_S:g}s)",
                         "check the network and the address of its server")]
     except ClawError as error:
-        return [Finding(error.kind, "fail", error.message, error.hint)]
+        return [Finding(error.kind, "fail", error.message, error.hint,
+                        error.cause)]
     except Exception as error:  # a fault in the channel's own code
         return [Finding("fault", "fail", f"{type(error).__name__}: {error}",
                         "report it to who wrote the channel")]

@@ -10,14 +10,15 @@ from typing import Any, Literal, TypeAlias
 
 from claw.config.places import Places
 from claw.config.tree import Tree
-from claw.core.errors import ClawError
+from claw.core.errors import Cause, ClawError
 from claw.core.value import Value
 
 Status: TypeAlias = Literal["ok", "warn", "fail", "skip"]
 
 
 class Check(Value):
-    """One finding. `repair` mends it (claw doctor --fix) where it can:
+    """One finding. `cause` says why it failed, where that is known.
+    `repair` mends it (claw doctor --fix) where it can:
     `fix` says what it does, `undo` the command that takes it back (None:
     nothing does)."""
 
@@ -28,6 +29,7 @@ class Check(Value):
     repair: Callable[[], None] | None = None
     fix: str | None = None
     undo: str | None = None
+    cause: Cause | None = None
 
     @property
     def group(self) -> str:

@@ -182,7 +182,7 @@ async def _list_models(provider: Provider, choice: Choice, has_key: bool
 
 def _as_checks(seen: Sequence[Probed]) -> list[Check]:
     return [Check(f"providers.{c.id}", "ok" if c.ok else "fail",
-                  c.detail, c.hint) for c in seen]
+                  c.detail, c.hint, cause=c.cause) for c in seen]
 
 
 @PLUG_INS.check

@@ -1,6 +1,6 @@
 """Whether what the settings name answers: the model's server and those of
-the channels. A server that can't be reached says nothing about a setting:
-such a check is left out ("skip")."""
+the channels. A way that is closed and a server that has too much to do say
+nothing about a setting: such a check is left out ("skip")."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,8 @@ from claw.wiring.checks.channels import channel_checks
 from claw.wiring.checks.check import Check, run
 from claw.wiring.checks.doctor import ASKED_PROVIDERS, PROVIDERS
 
-# The last part of the ids of checks that fail where the network is away.
+# The last part of the ids of checks that fail where the network is away, as
+# long as no cause is known.
 _AWAY = ("reach", "dns", "tcp", "tls", "network", "server", "health",
          "unavailable", "timeout", "rate_limited", "overloaded", "quota")
 
@@ -41,6 +42,7 @@ def _judge(check: Check) -> Check:
     that could not be told; what was not asked is well."""
     if check.status == "skip":
         return replace(check, status="ok")
-    away = check.id.rpartition(".")[2] in _AWAY
-    return replace(check, status="skip") if check.status == "fail" and away \
-        else check
+    if check.status != "fail" or check.cause == "setting":
+        return check
+    away = check.cause or check.id.rpartition(".")[2] in _AWAY
+    return replace(check, status="skip") if away else check

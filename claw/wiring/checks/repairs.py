@@ -53,7 +53,11 @@ def check_home_modes(places: Places) -> Iterator[Check]:
 
 def check_unfinished(places: Places) -> Iterator[Check]:
     """A change that was on trial when its writer was killed."""
-    trial = read_unfinished(places)
+    try:
+        trial = read_unfinished(places)
+    except ConfigError as error:
+        yield Check("config.unfinished", "fail", error.message, error.hint)
+        return
     if trial is None:
         return
     try:

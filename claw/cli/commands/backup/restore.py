@@ -37,8 +37,8 @@ def restore(context: typer.Context,
     """Put a backup in the place of settings and workspace.
 
     All of it is checked first. What stood there is renamed, never removed.
-    One that is killed is finished or undone by the next one, and by claw
-    doctor --fix and claw listen.
+    One that is killed is finished or undone by the next one, by claw
+    doctor --fix, claw listen and claw gateway serve.
     To look at a backup first restore it elsewhere, with CLAW_HOME.
     """
     run = Invocation.of(context)

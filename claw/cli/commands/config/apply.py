@@ -11,6 +11,7 @@ import typer
 from claw.cli.commands.config.changes import (
     format_changes,
     record_change,
+    say_applied,
     say_checks,
 )
 from claw.cli.commands.config.unfinished import take_back_unfinished
@@ -18,12 +19,12 @@ from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
 from claw.cli.terminal.stdin import NAME, note_wait, read_past
 from claw.config.parse import MOST_BYTES, read_file
-from claw.config.places import Places
 from claw.config.store import current
 from claw.config.tree import Tree
 from claw.core.errors import ConfigError, ExitCode, UsageError
+from claw.core.value import replace
 from claw.text.plural import plural
-from claw.wiring.apply import Applied, Change, apply_text, check_text
+from claw.wiring.apply import Applied, apply_text, check_text
 from claw.wiring.checks.check import Check
 from claw.wiring.checks.config import run_settings_checks
 from claw.wiring.checks.health import (
@@ -54,9 +55,11 @@ def apply(context: typer.Context,
     It is checked before anything is written, then tried in place: the
     model's server is asked for its list, each channel for its token, and a
     running claw listen must take it over. When one of these fails, and did
-    not before, config.toml is again what it was (exit 3). A server that
-    can't be reached tells nothing: the settings stay, and the exit code is
-    5. Secrets in plain are encrypted. The earlier text is kept:
+    not before, config.toml is again what it was (exit 3): also for a host
+    that does not exist, and a port at which nothing listens. Where the
+    network is away, or a server has too much to do, nothing can be told:
+    the settings stay, and the exit code is 5. Secrets in plain are
+    encrypted. The earlier text is kept:
     claw config undo.
     """
     if deep and no_probe:
@@ -90,7 +93,10 @@ def _tell(run: Invocation, *, deep: bool) -> Any:
 
     def probe(tree: Tree) -> Iterator[Check]:
         yield from run_settings_checks(tree)
-        yield from checks(tree)
+        for check in checks(tree):
+            hints = filter(None, (check.hint, "to ask no server: --no-probe"))
+            yield replace(check, hint="; ".join(hints)) \
+                if check.status == "fail" else check
     return probe
 
 
@@ -129,23 +135,14 @@ def _report(run: Invocation, done: Applied, *, dry_run: bool) -> int:
             "checks": [c.to_json() for c in done.checks]})
     elif done.changes:
         run.out.result("\n".join(format_changes(done.changes)))
-    for name in done.sealed:
-        run.out.note(f"{name} is stored encrypted")
-    say_checks(run, done.checks)
-    run.out.note(_conclude(run.places, done.changes, done.version, dry_run))
+    if dry_run:
+        say_checks(run, done.checks)
+        run.out.note(f"{plural(len(done.changes), 'setting')} would change; "
+                     "nothing was written")
+    else:
+        say_applied(run, done)
     if untold and not dry_run:
         run.out.warn("the settings are in place, and not everything about "
                      "them could be tried: claw config undo takes them back")
         return ExitCode.UNAVAILABLE
     return ExitCode.DONE
-
-
-def _conclude(places: Places, changes: tuple[Change, ...],
-              version: str | None, dry_run: bool) -> str:
-    count = plural(len(changes), "setting")
-    if dry_run:
-        return f"{count} would change; nothing was written"
-    if not changes and version is None:
-        return "nothing to change"
-    return f"{places.config_file}: {count} changed" + (
-        "; back: claw config undo" if version else "")

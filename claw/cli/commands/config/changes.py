@@ -6,7 +6,8 @@ from typing import Any
 from claw.cli.invocation import Invocation
 from claw.cli.show.output import to_json, visible
 from claw.config.display import to_toml
-from claw.wiring.apply import Change
+from claw.text.plural import plural
+from claw.wiring.apply import Applied, Change
 from claw.wiring.checks.check import Check
 
 
@@ -28,6 +29,19 @@ def say_checks(run: Invocation, checks: Iterable[Check]) -> None:
     for check in checks:
         hint = f" ({check.hint})" if check.hint else ""
         run.out.warn(f"{check.detail}{hint}")
+
+
+def say_applied(run: Invocation, done: Applied) -> None:
+    """What was encrypted, what was found, and the way back."""
+    for name in done.sealed:
+        run.out.note(f"{name} is stored encrypted")
+    say_checks(run, done.checks)
+    if not done.changes and done.version is None:
+        run.out.note("nothing to change")
+        return
+    run.out.note(f"{run.places.config_file}: "
+                 f"{plural(len(done.changes), 'setting')} changed" + (
+                     "; back: claw config undo" if done.version else ""))
 
 
 def _render(value: Any) -> str:

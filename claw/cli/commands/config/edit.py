@@ -1,30 +1,21 @@
-"""claw config set, unset, edit: changing config.toml."""
+"""claw config edit: config.toml in the owner's editor."""
 
-import getpass
-import sys
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
-from claw.cli.commands.config.show import format_row, resolve_key
+from claw.cli.commands.config.changes import say_applied
 from claw.cli.commands.config.unfinished import take_back_unfinished
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
 from claw.cli.terminal.editor import edit_copy
-from claw.cli.terminal.stdin import is_piped, read_text
-from claw.config.edit import replace_text, set_value, unset_value
-from claw.config.keys import Path as KeyPath
-from claw.config.keys import is_secret, join_key, split_key
-from claw.config.known import real_path
 from claw.config.parse import decode_text, parse
 from claw.config.places import Places
 from claw.config.store import current
-from claw.config.tree import Tree, lay_over, load
-from claw.core.errors import ConfigError, UsageError
-from claw.wiring.checks.config import check_change, check_settings
-from claw.wiring.config_view import row
-from claw.wiring.sections import validate
+from claw.config.tree import Tree
+from claw.core.errors import ConfigError
+from claw.wiring.apply import apply_text
+from claw.wiring.checks.config import check_settings
 
 _START = b"""\
 # Settings of claw; every key is optional.
@@ -33,110 +24,27 @@ _START = b"""\
 """
 
 
-@examples("claw config set memory.backend none",
-          "claw config set autonomy.allowed_commands '[\"git\", \"ls\"]'",
-          "claw config set api_key < key.txt",
-          "claw config set model_routes.0.hint fast")
-def set_(context: typer.Context,
-         key: Annotated[str, typer.Argument(
-             metavar="KEY", help="A dotted name: memory.backend.")],
-         value: Annotated[str, typer.Argument(
-             metavar="[VALUE]", help="TOML or plain text; - or nothing: "
-                                     "standard input.", show_default=False
-         )] = "-") -> None:
-    """Change one setting in config.toml.
-
-    The value is checked first. Comments and order stay, and the old file is
-    kept as config.toml.bak. Secrets are stored encrypted; without VALUE
-    they are asked for, or read from a pipe, so that no shell history keeps
-    them.
-    """
-    run = Invocation.of(context)
-    path = real_path(split_key(key))
-    if value == "-":
-        value = _read_value(join_key(path), is_secret(path))
-    take_back_unfinished(run)
-    tree = lay_over(set_value(run.places, path, value, _validate))
-    entry = row(tree, path)
-    for found in check_change(tree, tree, path):
-        hint = f" ({found.hint})" if found.hint else ""
-        run.out.warn(f"{found.key}: {found.message}{hint}")
-    if entry.variable:
-        run.out.note(f"{entry.variable} is set and wins over it")
-    _print(run, tree, key)
-
-
-def _validate(before: Tree, after: Tree, path: KeyPath) -> None:
-    """Raise SettingError for what `config check` would call an error, and
-    for a name that is a known one misspelt. Another that is only warned of
-    may be defined later."""
-    validate(before, after, path)
-    for found in check_change(before, after, path):
-        if found.level == "error" or (found.hint or "").startswith(
-                "did you mean"):
-            raise after.wrong(split_key(found.key), found.message,
-                              found.hint)
-
-
-@examples("claw config unset memory.backend",
-          "claw config unset channels_config.telegram")
-def unset(context: typer.Context,
-          key: Annotated[str, typer.Argument(
-              metavar="KEY", help="A dotted name, or a whole table.")]
-          ) -> None:
-    """Remove a setting or a table from config.toml.
-
-    Prints the value now in force. Exits 1 when it was not set.
-    """
-    run = Invocation.of(context)
-    take_back_unfinished(run)
-    resolve_key(load(run.places), key)
-    _print(run, lay_over(unset_value(run.places, split_key(key))), key)
-
-
 @examples("claw config edit", "VISUAL='code --wait' claw config edit")
 def edit(context: typer.Context) -> None:
     """Open config.toml in an editor and check it before it counts.
 
     $VISUAL, else $EDITOR, gets a copy. A copy with errors is kept and
-    replaces nothing (exit 3). Secrets typed in plain are encrypted.
+    replaces nothing (exit 3), and so is one that a running claw listen
+    refuses; no server is asked. Secrets typed in plain are encrypted. The
+    earlier text is kept: claw config undo.
     """
     run = Invocation.of(context)
     take_back_unfinished(run)
     before = current(run.places)
 
     def put(data: bytes) -> None:
-        for path in replace_text(run.places, data, before):
-            run.out.note(f"{join_key(path)} is stored encrypted")
+        say_applied(run, apply_text(run.places, data, expected=before))
     changed = edit_copy(run, "config.toml",
                         _START if before is None else before,
                         lambda copy: _find_problem(run.places, copy), put)
     if run.as_json:
         run.out.document({"path": str(run.places.config_file),
                           "changed": changed})
-
-
-def _read_value(name: str, secret: bool) -> str:
-    """The value from a pipe, or from a person who types it."""
-    if is_piped():
-        text = read_text().rstrip("\r\n")
-        if not text:
-            raise UsageError(f"no value for {name}",
-                             hint=f"claw config set {name} VALUE")
-        return text
-    if secret:
-        return getpass.getpass(f"{name}: ")
-    sys.stderr.write(f"{name}: ")
-    sys.stderr.flush()
-    return sys.stdin.readline().rstrip("\n")
-
-
-def _print(run: Invocation, tree: Tree, key: str) -> None:
-    """What is in force after a change."""
-    entry = row(tree, real_path(split_key(key)))
-    run.print_result(
-        entry.to_json(), f"# {entry.key} is not set"
-        if entry.value is None else format_row(entry, origin=True))
 
 
 def _find_problem(places: Places, copy: Path) -> ConfigError | None:
