@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable
+from typing import Any
 
 import msgspec
 
@@ -42,15 +43,16 @@ def build_spec(row: DeclaredJob) -> JobSpec:
     # the reference's rows have the other kind's keys too
     others = ("prompt", "model", "allowed_tools") if kind == "shell" \
         else ("command",)
+    fields: dict[str, Any] = {
+        name: None if name in others else getattr(row, name) for name in (
+            "name", "command", "prompt", "enabled", "model", "allowed_tools",
+            "session_target", "missed", "precheck", "max_silence_s",
+            "timeout_s", "monthly_cents", "policy")}
     spec = JobSpec(
         parse_schedule(msgspec.to_builtins(row.schedule) | {
             "kind": row.schedule.kind}),
         kind,
         delivery=parse_delivery(msgspec.to_builtins(row.delivery)),
-        source="declarative", **{name: None if name in others
-                                  else getattr(row, name) for name in (
-            "name", "command", "prompt", "enabled", "model", "allowed_tools",
-            "session_target", "missed", "precheck", "max_silence_s",
-            "timeout_s", "monthly_cents", "policy")})
+        source="declarative", **fields)
     check_job(spec)
     return spec

@@ -170,9 +170,9 @@ class Runtime:
             live.channels = {name: opened_channel.live for
                              name, opened_channel in channels.items()}
             jobs = build_parts(
-                tree, live, parts.choice.shown,
-                partial(self._open_model, parts.providers), self._log,
-                runs_commands=self._commands)
+                tree, parts, partial(self._open_model, parts.providers),
+                self._log, runs_commands=self._commands,
+                turn_s=live.budget_s())
             self._stack.push_async_exit(opened.pop_all())
         if parts.choice.model is None:
             self._log("provider", text=f"{parts.choice.shown} does not say "
@@ -225,8 +225,6 @@ class Runtime:
     def _build_live(self, tree: Tree, parts: Parts, hooks: HookRunner,
                     voice: VoiceReplies | None) -> Live:
         settings = tree.decode("memory", MemorySettings)
-        scale = tree.decode("pacing",
-                            PacingSettings).message_timeout_scale_max
         choice = parts.choice
         return Live(
             settings=tree.decode("channels_config", ChannelsSettings),
@@ -245,7 +243,8 @@ class Runtime:
             enrich=build_enricher(tree, parts.agent, self._log),
             strangers=tree.decode("strangers", StrangersSettings),
             heartbeat=tree.decode("heartbeat", HeartbeatSettings),
-            voice=voice, timeout_scale=scale or 4.0,
+            voice=voice, timeout_scale=tree.decode(
+                "pacing", PacingSettings).message_timeout_scale_max,
             secrets=parts.redactor.secrets, policy=parts.policy,
             people=open_people(tree, self._log))
 
