@@ -21,5 +21,6 @@ def read_stamp(workspace: Path) -> int:
 
 
 def set_stamp(workspace: Path) -> None:
-    """Something was forgotten or added just now. Raises OSError, StorageError."""
+    """Something was forgotten, or added, just now. Raises OSError,
+    StorageError."""
     nofollow.write(workspace, FILE, (b"",))

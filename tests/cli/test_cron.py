@@ -245,6 +245,11 @@ def test_past_runs_tell_more_than_a_price(claw, write, store):
     forecast = claw("cron", "show", "seen", "--json").json["forecast"]
     assert (forecast["basis"], forecast["past_runs"]) == ("past runs", 2)
     assert forecast["month_usd"] == pytest.approx(9)
+    for change in (["--prompt", "y"], ["--prompt", "x", "--model", "m2"]):
+        changed = claw("cron", "update", "seen", *change, "--json")
+        assert changed.json["forecast"]["past_runs"] == 0
+    back = claw("cron", "update", "seen", "--model", "none", "--json")
+    assert back.json["forecast"]["past_runs"] == 2
 
 
 # -- list, show, next, update, pause, resume, remove

@@ -1,5 +1,7 @@
 """A job, what it is made of, and one run of it. Times are RFC 3339, UTC."""
 
+import hashlib
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -78,6 +80,12 @@ class JobSpec(Value):
     timeout_s: int | None = None
     monthly_cents: float | None = None
 
+    def hash_work(self) -> str:
+        """Another one where its command, prompt or model is another: what
+        its runs cost so far says nothing of the next."""
+        words = json.dumps([self.command, self.prompt, self.model])
+        return hashlib.sha256(words.encode()).hexdigest()[:16]
+
 
 class Job(Value):
     """A kept job. `next_run` is None where it will not run again, `last_*`
@@ -114,6 +122,8 @@ class Run(Value):
     runner's until `lease_until`. `delivery` is None where nothing is to be
     told, else owed; posted (it is in the outbox), or first awaited there,
     where a failure to send is one of the run: then sent or failed.
+    `work_hash` is of what it was to do (JobSpec.hash_work); None where that
+    is not known.
     """
 
     id: int
@@ -128,6 +138,7 @@ class Run(Value):
     turn_id: str | None = None
     lease_until: str | None = None
     delivery: str | None = None
+    work_hash: str | None = None
 
 
 def parse_delivery(given: Any) -> Delivery:
