@@ -69,6 +69,7 @@ from claw.security.redact.leaks import guard
 from claw.security.redact.redactor import Redactor
 from claw.storage.disk_use import note_sample
 from claw.storage.forgotten import read_stamp
+from claw.storage.jobs.store import SqliteJobs
 from claw.storage.log.writer import LogWriter
 from claw.storage.marks import MarksFile
 from claw.storage.names import PeopleFile
@@ -100,6 +101,7 @@ from claw.wiring.tools.build import build_policy
 from claw.wiring.tools.effective import list_excluded
 from claw.wiring.workspace.log import ChannelLog, open_log
 from claw.wiring.workspace.place_names import (
+    jobs_path,
     people_path,
     private_chats_path,
     queue_path,
@@ -396,6 +398,7 @@ class Runtime:
                 listed=lambda name: list_entries(self._tree, name),
                 open_memory=self._open_memory,
                 chats=MarksFile(private_chats_path(self._places), self._log),
+                jobs=SqliteJobs(jobs_path(self._places)),
                 is_free=lambda one: not self.live.people.find_bearers(one),
                 relist=partial(relist, self._places, self._log)),
             log_turn=ChannelLog(
