@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -24,6 +25,9 @@ _NAME_CHARS = 200
 _COMMAND_CHARS = 10_000
 _PROMPT_CHARS = 100_000
 _MOST_TOOLS = 200
+# What ends a line, moves a cursor or turns the direction of writing.
+_UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e"
+                     "\u2066-\u2069]")
 _MOST_S = 366 * 86_400
 _MOST_CENTS = 1_000_000.0
 
@@ -218,5 +222,8 @@ def _check_texts(spec: JobSpec) -> None:
             raise UsageError(f"{name!r} is longer than {most:,} characters")
         if "\0" in text or any("\ud800" <= c <= "\udfff" for c in text):
             raise UsageError(f"{name!r} holds what is no text")
+    if _UNSEEN.search(spec.name or ""):
+        raise UsageError("'name' must be one line, without signs that are "
+                         "not shown")
     if len(tools) > _MOST_TOOLS:
         raise UsageError(f"'allowed_tools' names more than {_MOST_TOOLS}")
