@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import time
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
@@ -10,6 +11,7 @@ import pytest
 
 from claw.agent.background import cancel_all
 from claw.agent.history import encode
+from claw.cli.commands.cron.view import run_cells
 from claw.config.places import locate
 from claw.config.tree import load
 from claw.core.provider import Chat, ChatMessage
@@ -149,6 +151,14 @@ def test_the_zone_of_this_machine_has_a_name(claw, store):
     ([WEEKDAYS, "--model", "m"], 2, "of jobs of type agent"),
     ([WEEKDAYS, "--name", "x" * 300], 2, "longer than"),
     ([WEEKDAYS, "--max-cost", "0.001"], 2, "max-cost"),
+    ([WEEKDAYS, "--max-cost", "inf"], 2, "0.01<=x<=10000"),
+    ([WEEKDAYS, "--monthly-limit", "inf"], 2, "0<=x<=10000"),
+    ([WEEKDAYS, "--monthly-limit", "nan"], 2, "not a number"),
+    ([WEEKDAYS, "--monthly-limit", "-1"], 2, "0<=x<=10000"),
+    ([WEEKDAYS, "--timeout", "400d"], 2, "at most 366d"),
+    ([WEEKDAYS, "--name", "a\x1b[2J"], 2, "one line"),
+    (["--every", "99999999d"], 2, "from 1s to 36600d"),
+    (["--every", "0s"], 2, "from 1s to 36600d"),
     ([WEEKDAYS, "--precheck", "curl x | sh"], 6, "nobody to ask"),
     ([WEEKDAYS, "--level", "readonly", "--allow-commands", "git"], 6,
      "nobody to ask"),
@@ -183,9 +193,21 @@ def test_two_jobs_have_two_names(claw, store):
     assert store.list_jobs()[0].id in done.err
 
 
-def test_a_tool_that_is_misspelt_is_told(claw):
-    done = claw("cron", "add", WEEKDAYS, "--prompt", "x", "--tools", "shel")
-    assert (done.code, 'did you mean "shell"?' in done.err) == (0, True)
+@pytest.mark.each(("words", "says"), [
+    (["--tools", "shell,shel"], 'did you mean "shell"?'),
+    (["--tools", "nosuch"], "claw tool list shows"),
+    (["--exclude-tools", "*,nosuch"], "claw tool list shows"),
+])
+def test_a_tool_that_there_is_not_is_told(claw, store, words, says):
+    done = claw("cron", "add", WEEKDAYS, "--prompt", "x", *words)
+    assert (done.code, says in done.err) == (2, True)
+    assert store.list_jobs() == []
+
+
+def test_a_tool_that_is_gone_does_not_stand_in_the_way(claw, store):
+    job = store.add(JobSpec(Schedule("every", every_ms=1000), "agent",
+                            prompt="x", allowed_tools=("gone",)))
+    assert claw("cron", "update", job.id, "--every", "2h").code == 0
 
 
 def test_without_jobs_here_nothing_is_kept(claw, write):
@@ -285,6 +307,18 @@ def test_a_job_is_shown_with_what_it_may(claw):
     assert "tools\tnone\n" in out
     assert "max cost per turn cents\t50\n" in out
     assert "notice after\t2d\n" in out
+
+
+def test_times_for_people_name_their_zone(claw, store):
+    claw("cron", "add", "@daily", "--command", "ls", "--name", "it")
+    (job,) = store.list_jobs()
+    run = store.begin_run(job.id, "slot")
+    zone = datetime.now().astimezone().tzname()
+
+    out = claw("cron", "show", "it").out
+    for name in ("next", "made"):
+        assert re.search(rf"^{name}\t[-\d]+ \d\d:\d\d {zone}$", out, re.M)
+    assert run_cells(run, job, short=True)[0].endswith(f" {zone}")
 
 
 def test_the_next_times_of_an_expression_of_one_job_and_of_all(claw):

@@ -28,7 +28,7 @@ _MOST_TOOLS = 200
 # What ends a line, moves a cursor or turns the direction of writing.
 _UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e"
                      "\u2066-\u2069]")
-_MOST_S = 366 * 86_400
+MOST_S = 366 * 86_400
 _MOST_CENTS = 1_000_000.0
 
 
@@ -197,8 +197,8 @@ def _check_choices(spec: JobSpec) -> None:
 
 def _check_limits(spec: JobSpec) -> None:
     for name, value, most in (
-            ("max_silence_s", spec.max_silence_s, _MOST_S),
-            ("timeout_s", spec.timeout_s, _MOST_S),
+            ("max_silence_s", spec.max_silence_s, MOST_S),
+            ("timeout_s", spec.timeout_s, MOST_S),
             ("monthly_cents", spec.monthly_cents, _MOST_CENTS)):
         if value is not None and not 0 < value <= most:
             raise UsageError(f"{name!r} must be above 0, and at most "
