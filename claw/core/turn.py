@@ -39,11 +39,11 @@ class TurnContext(Record):
     `max_cost_usd` together, and those of several turns what is in their
     `budget`; `limit_usd` is what the owner's settings leave to each turn,
     `day_limit_usd` what they leave to its channel in a day.
-    `policy` is what the job of this turn may not do (security's
-    NarrowerSettings). `refused` are calls that did not run for want of a
-    yes, `unanswered` the keys of questions that nobody answered in time.
-    `depth` counts the turns around this one (delegate), `sent` names the
-    tools that sent a message, once for each.
+    `job` is the id of the job whose run this is, `policy` what that may not
+    do (security's NarrowerSettings). `refused` are calls that did not run for
+    want of a yes, `unanswered` the keys of questions that nobody answered in
+    time. `depth` counts the turns around this one (delegate), `sent` names
+    the tools that sent a message, once for each.
     """
 
     origin: Origin
@@ -66,6 +66,7 @@ class TurnContext(Record):
     budget: "Budget | None" = None
     limit_usd: float | None = None
     day_limit_usd: float | None = None
+    job: str | None = None
     policy: Any = None
     refused: list[Refusal] = made(factory=list)
     unanswered: set[str] = made(factory=set)

@@ -43,7 +43,7 @@ def build_spec(row: DeclaredJob) -> JobSpec:
     # the reference's rows have the other kind's keys too
     others = ("prompt", "model", "allowed_tools") if kind == "shell" \
         else ("command",)
-    given: dict[str, Any] = {
+    fields: dict[str, Any] = {
         name: None if name in others else getattr(row, name) for name in (
             "name", "command", "prompt", "enabled", "model", "allowed_tools",
             "session_target", "missed", "precheck", "max_silence_s",
@@ -51,7 +51,8 @@ def build_spec(row: DeclaredJob) -> JobSpec:
     spec = JobSpec(
         parse_schedule(msgspec.to_builtins(row.schedule) | {
             "kind": row.schedule.kind}),
-        kind, delivery=parse_delivery(msgspec.to_builtins(row.delivery)),
-        source="declarative", **given)
+        kind,
+        delivery=parse_delivery(msgspec.to_builtins(row.delivery)),
+        source="declarative", **fields)
     check_job(spec)
     return spec

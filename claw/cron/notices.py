@@ -20,7 +20,7 @@ from claw.core.errors import (
 )
 from claw.core.failpoint import reach
 from claw.cron.outcome import name_job, name_source, write_message
-from claw.cron.parts import Around, Parts
+from claw.cron.parts import Parts, Service
 from claw.storage.jobs.model import Job, Run
 
 
@@ -28,7 +28,7 @@ class Notices:
     """Tells for one term of the leader lease; `parts` are those in force,
     `now` is Unix time."""
 
-    def __init__(self, parts: Callable[[], Parts], around: Around,
+    def __init__(self, parts: Callable[[], Parts], around: Service,
                  now: Callable[[], float]) -> None:
         self._parts = parts
         self._around = around

@@ -92,13 +92,18 @@ class Posts(Protocol):
 
 
 class Around(Value):
-    """What the scheduler knows of the service around it. `log_turn` keeps
-    the beginning and the end of a turn, `turn_cost` tells what it cost;
-    `note` hears what is wrong with the jobs (None: nothing any more)."""
+    """What a run knows of the process around it. `log_turn` keeps the
+    beginning and the end of a turn, `turn_cost` tells what it cost."""
 
     talks: Talks
-    posts: Posts
     log: Callable[..., None]
-    note: Callable[[str, str | None], None]
     turn_cost: Callable[[str], float | None]
     log_turn: Callable[[str, Start | End], Awaitable[None]]
+
+
+class Service(Around):
+    """What the scheduler knows besides; `note` hears what is wrong with
+    the jobs (None: nothing any more)."""
+
+    posts: Posts
+    note: Callable[[str, str | None], None]

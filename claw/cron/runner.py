@@ -23,14 +23,11 @@ from claw.core.times import until_tick
 from claw.core.value import Value
 from claw.cron.notices import Notices
 from claw.cron.outcome import Outcome, is_told
-from claw.cron.parts import Around, Parts
-from claw.cron.work import Work, build_turn
+from claw.cron.parts import Parts, Service
+from claw.cron.work import STOPPED, build_turn, end_run, hold_work
 from claw.storage.jobs.model import Job, Run
 from claw.storage.jobs.runs import LEASE_S
-from claw.tools.cron.running import hold_run
 
-STOPPED = "it was stopped; it may have acted, and is not run again for " \
-    "this time"
 _LEAST_POLL_S = 5.0
 _TICK_S = 1.0
 _BACK_S = 1.0  # less is a clock that is being corrected
@@ -50,7 +47,7 @@ class Runner:
     force, None while there are no jobs to run; `path` is the jobs' file,
     `now` Unix time."""
 
-    def __init__(self, parts: Callable[[], Parts | None], around: Around,
+    def __init__(self, parts: Callable[[], Parts | None], around: Service,
                  path: Path, *, now: Callable[[], float] = time.time) -> None:
         self._find_parts = parts
         self._around = around
@@ -175,45 +172,19 @@ class Runner:
     async def _run(self, parts: Parts, job: Job, run: Run) -> None:
         turn = build_turn(job, self._around.talks.find_sight(job))
         outcome = Outcome("interrupted", "", turn.turn_id)
-        task = asyncio.current_task()
-        assert task is not None
-        self._around.log("job", job=job.id, name=job.spec.name,
-                         slot=run.slot, turn=turn.turn_id)
         try:
-            await asyncio.to_thread(parts.jobs.renew_run, run,
-                                    turn_id=turn.turn_id)
-            async with hold_run(parts.jobs, run, task.cancel):
-                outcome = await Work(parts, self._around, job, turn,
-                                     self._now()).run()
+            outcome = await hold_work(parts, self._around, job, run, turn,
+                                      self._now())
         except asyncio.CancelledError:
             outcome = Outcome("interrupted", self._why.get(run.id, STOPPED),
                               turn.turn_id)
         finally:
-            self._end(parts, job, run, outcome)
+            self._notices.allow_links(run, outcome.links)
+            end_run(parts, self._around, run, outcome, owed=is_told(
+                job, outcome.status, outcome.text))
             self._running.pop(run.id, None)
             self._why.pop(run.id, None)
             self._woken.set()
-
-    def _end(self, parts: Parts, job: Job, run: Run, outcome: Outcome
-             ) -> None:
-        """Keep what came of it. Not on a thread: it must end though its
-        task was cancelled."""
-        reach("jobs.ran")
-        cost = self._around.turn_cost(outcome.turn_id) \
-            if outcome.turn_id else None
-        self._notices.allow_links(run, outcome.links)
-        try:
-            parts.jobs.end_run(
-                run, outcome.text, status=outcome.status, cost_usd=cost,
-                turn_id=outcome.turn_id,
-                owed=is_told(job, outcome.status, outcome.text))
-        except ClawError as error:  # its lease runs out: interrupted
-            self._around.log("job.unkept", job=job.id, slot=run.slot,
-                             error=describe(error), text=outcome.text)
-            return
-        reach("jobs.ended")
-        self._around.log("job.ended", job=job.id, slot=run.slot,
-                         status=outcome.status, turn=outcome.turn_id)
 
     # -- waiting
 

@@ -2,7 +2,8 @@
 
 import asyncio
 
-from claw.core.errors import ClawError, DeniedError
+from claw.core.errors import ClawError, DeniedError, describe
+from claw.core.failpoint import reach
 from claw.core.labels import split_origin
 from claw.core.tool import ToolDeps, ToolResult
 from claw.core.turn import TurnContext
@@ -12,10 +13,11 @@ from claw.cron.outcome import Outcome
 from claw.cron.parts import Around, Parts, Sight
 from claw.cron.prompt import PromptRun, judge_error, reserve
 from claw.security.sandbox import children
-from claw.storage.jobs.model import Job
+from claw.storage.jobs.model import Job, Run
 from claw.text.addresses import drop_controls
 from claw.tools.cron.running import (
     describe_whole,
+    hold_run,
     judge_precheck,
     narrow_turn,
     run_command,
@@ -26,6 +28,8 @@ from claw.tools.settings import ShellToolSettings
 from claw.tools.shell import Shell
 
 COMMAND_S = 120
+STOPPED = "it was stopped; it may have acted, and is not run again for " \
+    "this time"
 _NO_COMMANDS = DeniedError(
     "no commands run here: this machine has only the fallback sandbox",
     hint="claw doctor prints the steps to a whole one")
@@ -40,6 +44,37 @@ def build_turn(job: Job, sight: Sight) -> TurnContext:
     turn.message = f"cron:{job.id}:{turn.turn_id}"
     narrow_turn(turn, job)
     return turn
+
+
+async def hold_work(parts: Parts, around: Around, job: Job, run: Run,
+                    turn: TurnContext, now: float) -> Outcome:
+    """What came of a run that was begun; it is ours while it lasts, or
+    cancelled."""
+    task = asyncio.current_task()
+    assert task is not None
+    around.log("job", job=job.id, name=job.spec.name, slot=run.slot,
+               turn=turn.turn_id)
+    await asyncio.to_thread(parts.jobs.renew_run, run, turn_id=turn.turn_id)
+    async with hold_run(parts.jobs, run, task.cancel):
+        return await Work(parts, around, job, turn, now).run()
+
+
+def end_run(parts: Parts, around: Around, run: Run, outcome: Outcome, *,
+            owed: bool) -> None:
+    """Keep what came of it. Not on a thread: it must end though its task
+    was cancelled."""
+    reach("jobs.ran")
+    cost = around.turn_cost(outcome.turn_id) if outcome.turn_id else None
+    try:
+        parts.jobs.end_run(run, outcome.text, status=outcome.status,
+                           cost_usd=cost, turn_id=outcome.turn_id, owed=owed)
+    except ClawError as error:  # its lease runs out: interrupted
+        around.log("job.unkept", job=run.job_id, slot=run.slot,
+                   error=describe(error), text=outcome.text)
+        return
+    reach("jobs.ended")
+    around.log("job.ended", job=run.job_id, slot=run.slot,
+               status=outcome.status, turn=outcome.turn_id)
 
 
 class Work:

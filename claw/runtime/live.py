@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from claw.agent.hooks.runner import HookRunner
-from claw.agent.settings import QueryClassificationSettings
+from claw.agent.settings import AgentSettings, QueryClassificationSettings
 from claw.agent.turn import Agent
 from claw.core.channel import Channel, ChannelMessage
 from claw.core.errors import ConfigError
@@ -88,7 +88,7 @@ class Live:
     memory: Memory | None = None
     auto_save: bool = False
     enrich: Enrich = leave_unchanged
-    timeout_scale: float = 4.0
+    timeout_scale: float | None = None
     secrets: Sequence[str] = ()
     voice: VoiceReplies | None = None
     strangers: StrangersSettings = field(default_factory=StrangersSettings)
@@ -124,5 +124,12 @@ class Live:
 
     def budget_s(self) -> float:
         """Seconds that a turn may take, waiting for the owner apart."""
-        rounds = max(self.agent.settings.iterations, 1)
-        return self.settings.timeout_s * min(rounds, self.timeout_scale)
+        return reckon_budget_s(self.settings, self.agent.settings,
+                               self.timeout_scale)
+
+
+def reckon_budget_s(channels: ChannelsSettings, agent: AgentSettings,
+                    scale: float | None) -> float:
+    """Seconds that a turn may take; `scale`: how many times as long one
+    with tools may (pacing.message_timeout_scale_max)."""
+    return channels.timeout_s * min(max(agent.iterations, 1), scale or 4.0)

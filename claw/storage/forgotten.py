@@ -1,5 +1,6 @@
-"""state/forgotten: written whenever texts were taken out of sessions, so
-that a running process that keeps conversations in mind reads them anew."""
+"""state/forgotten: written whenever texts were taken out of sessions, or
+another process adds to a chat's, so that a running process that keeps
+conversations in mind reads them anew."""
 
 import os
 from pathlib import Path
@@ -20,5 +21,6 @@ def read_stamp(workspace: Path) -> int:
 
 
 def set_stamp(workspace: Path) -> None:
-    """Something was forgotten just now. Raises OSError, StorageError."""
+    """Something was forgotten, or added, just now. Raises OSError,
+    StorageError."""
     nofollow.write(workspace, FILE, (b"",))

@@ -1,16 +1,27 @@
 """claw cron: jobs, their times and their runs from the shell."""
 
+import asyncio
 import json
+import re
 import time
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
 import pytest
 
+from claw.agent.background import cancel_all
+from claw.agent.history import encode
+from claw.cli.commands.cron.view import run_cells
+from claw.config.places import locate
+from claw.config.tree import load
+from claw.core.provider import Chat, ChatMessage
+from claw.storage.forgotten import read_stamp
 from claw.storage.jobs.model import Delivery, JobSpec
 from claw.storage.jobs.schedule import Schedule
 from claw.storage.jobs.store import SqliteJobs
+from claw.storage.sessions import SessionStore
 from claw.testing.fake_openai import FakeOpenAI, tool_call
+from claw.wiring.jobs.run import run_job
 
 WEEKDAYS = "0 9 * * MON-FRI"
 # A dollar for a turn of the forecast, which has 12,000 tokens in.
@@ -140,6 +151,14 @@ def test_the_zone_of_this_machine_has_a_name(claw, store):
     ([WEEKDAYS, "--model", "m"], 2, "of jobs of type agent"),
     ([WEEKDAYS, "--name", "x" * 300], 2, "longer than"),
     ([WEEKDAYS, "--max-cost", "0.001"], 2, "max-cost"),
+    ([WEEKDAYS, "--max-cost", "inf"], 2, "0.01<=x<=10000"),
+    ([WEEKDAYS, "--monthly-limit", "inf"], 2, "0<=x<=10000"),
+    ([WEEKDAYS, "--monthly-limit", "nan"], 2, "not a number"),
+    ([WEEKDAYS, "--monthly-limit", "-1"], 2, "0<=x<=10000"),
+    ([WEEKDAYS, "--timeout", "400d"], 2, "at most 366d"),
+    ([WEEKDAYS, "--name", "a\x1b[2J"], 2, "one line"),
+    (["--every", "99999999d"], 2, "from 1s to 36600d"),
+    (["--every", "0s"], 2, "from 1s to 36600d"),
     ([WEEKDAYS, "--precheck", "curl x | sh"], 6, "nobody to ask"),
     ([WEEKDAYS, "--level", "readonly", "--allow-commands", "git"], 6,
      "nobody to ask"),
@@ -174,9 +193,21 @@ def test_two_jobs_have_two_names(claw, store):
     assert store.list_jobs()[0].id in done.err
 
 
-def test_a_tool_that_is_misspelt_is_told(claw):
-    done = claw("cron", "add", WEEKDAYS, "--prompt", "x", "--tools", "shel")
-    assert (done.code, 'did you mean "shell"?' in done.err) == (0, True)
+@pytest.mark.each(("words", "says"), [
+    (["--tools", "shell,shel"], 'did you mean "shell"?'),
+    (["--tools", "nosuch"], "claw tool list shows"),
+    (["--exclude-tools", "*,nosuch"], "claw tool list shows"),
+])
+def test_a_tool_that_there_is_not_is_told(claw, store, words, says):
+    done = claw("cron", "add", WEEKDAYS, "--prompt", "x", *words)
+    assert (done.code, says in done.err) == (2, True)
+    assert store.list_jobs() == []
+
+
+def test_a_tool_that_is_gone_does_not_stand_in_the_way(claw, store):
+    job = store.add(JobSpec(Schedule("every", every_ms=1000), "agent",
+                            prompt="x", allowed_tools=("gone",)))
+    assert claw("cron", "update", job.id, "--every", "2h").code == 0
 
 
 def test_without_jobs_here_nothing_is_kept(claw, write):
@@ -236,6 +267,11 @@ def test_past_runs_tell_more_than_a_price(claw, write, store):
     forecast = claw("cron", "show", "seen", "--json").json["forecast"]
     assert (forecast["basis"], forecast["past_runs"]) == ("past runs", 2)
     assert forecast["month_usd"] == pytest.approx(9)
+    for change in (["--prompt", "y"], ["--prompt", "x", "--model", "m2"]):
+        changed = claw("cron", "update", "seen", *change, "--json")
+        assert changed.json["forecast"]["past_runs"] == 0
+    back = claw("cron", "update", "seen", "--model", "none", "--json")
+    assert back.json["forecast"]["past_runs"] == 2
 
 
 # -- list, show, next, update, pause, resume, remove
@@ -271,6 +307,18 @@ def test_a_job_is_shown_with_what_it_may(claw):
     assert "tools\tnone\n" in out
     assert "max cost per turn cents\t50\n" in out
     assert "notice after\t2d\n" in out
+
+
+def test_times_for_people_name_their_zone(claw, store):
+    claw("cron", "add", "@daily", "--command", "ls", "--name", "it")
+    (job,) = store.list_jobs()
+    run = store.begin_run(job.id, "slot")
+    zone = datetime.now().astimezone().tzname()
+
+    out = claw("cron", "show", "it").out
+    for name in ("next", "made"):
+        assert re.search(rf"^{name}\t[-\d]+ \d\d:\d\d {zone}$", out, re.M)
+    assert run_cells(run, job, short=True)[0].endswith(f" {zone}")
 
 
 def test_the_next_times_of_an_expression_of_one_job_and_of_all(claw):
@@ -407,6 +455,87 @@ def test_nobody_is_asked_while_a_job_runs(claw, write, home):
     answer = server.chats[1].body["messages"][-1]
     assert "not allowed by security policy" in answer["content"]
     assert done.out == "I could not.\n"
+
+
+def test_a_run_by_hand_goes_on_in_the_conversation_of_its_job(claw, write):
+    with FakeOpenAI(["Blue.", "Still blue."]) as server:
+        serve(write, server)
+        claw("cron", "add", "@daily", "--prompt", "Which colour?", "--name",
+             "it", "--session", "own")
+        for _ in range(2):
+            assert claw("cron", "run", "it").code == 0
+
+    said = [message["content"] for message in
+            server.chats[1].body["messages"] if message["role"] != "system"]
+    assert [text.rpartition("] ")[2] for text in said] == [
+        "Which colour?", "Blue.", "Which colour?"]
+
+
+def test_a_run_by_hand_adds_to_the_chat_that_it_is_of(claw, write, home):
+    chat = SessionStore(home / "workspace" / "sessions")
+    chat.append("telegram_7_7", [encode(Chat(ChatMessage.user("I am Ada")))])
+    with FakeOpenAI(["Hello Ada."]) as server:
+        serve(write, server, '[channels_config.telegram]\n'
+              'bot_token = "1:a"\nallowed_users = ["7"]\n')
+        claw("cron", "add", "@daily", "--prompt", "Greet me", "--name", "it",
+             "--session", "main", "--to", "telegram:7")
+        before = read_stamp(home / "workspace")
+        assert claw("cron", "run", "it").code == 0
+
+    sent = [each["content"] for each in server.chats[0].body["messages"]]
+    assert any("I am Ada" in text for text in sent)
+    assert [record["data"]["content"] for record in
+            chat.load("telegram_7_7")][-1] == "Hello Ada."
+    assert read_stamp(home / "workspace") != before  # listen looks anew
+
+
+@pytest.mark.parametrize(("words", "code", "said"), [
+    (["--prompt", "look", "--monthly-limit", "2", "--yes"], 6,
+     "Budget exceeded: $3.00 of $2.00"),
+    (["--command", "sleep 30", "--timeout", "1s"], 1, "timed out after 1s"),
+    (["--prompt", "look", "--level", "supervised"], 6, "not done: shell"),
+])
+def test_a_run_by_hand_has_the_limits_of_its_job(claw, write, store, words,
+                                                 code, said):
+    with FakeOpenAI([tool_call("shell", command="git push"),
+                     "I could not."]) as server:
+        serve(write, server, '[autonomy]\nlevel = "full"\n')
+        claw("cron", "add", "@daily", *words, "--name", "it")
+        (job,) = store.list_jobs()
+        store.end_run(store.begin_run(job.id, "s"), "", cost_usd=3.0)
+        done = claw("cron", "run", "it")
+
+    (run, _) = store.list_runs(job.id)
+    assert (done.code, said in (run.output or "")) == (code, True), run
+    assert run.status == ("denied" if code == 6 else "error")
+
+
+def test_a_heartbeat_without_a_task_is_skipped_by_hand_too(claw, write,
+                                                           store):
+    spec = JobSpec(Schedule("every", every_ms=60_000), "agent", "heartbeat",
+                   prompt="look", source="declarative")
+    store.declare({"heartbeat": ("x", spec)})
+
+    done = claw("cron", "run", "heartbeat")
+    assert (done.code, done.out) == (0, "HEARTBEAT.md holds no task\n")
+    assert store.list_runs("heartbeat")[0].status == "skipped"
+
+
+def test_a_run_by_hand_that_is_stopped_is_over(claw, store, home):
+    claw("cron", "add", "@daily", "--command", "sleep 30", "--name", "it")
+    (job,) = store.list_jobs()
+
+    async def stop():
+        running = asyncio.ensure_future(run_job(load(locate(str(home))),
+                                                job, print))
+        while not store.list_runs(job.id):  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+        await cancel_all([running])
+        return running.cancelled()
+    assert asyncio.run(stop())
+
+    (run,) = store.list_runs(job.id)
+    assert (run.status, "was stopped" in run.output) == ("interrupted", True)
 
 
 def test_a_job_that_runs_is_not_run_beside_itself(claw, store):

@@ -8,7 +8,7 @@ import pytest
 from claw.agent.turn import Agent
 from claw.core.errors import ConfigError
 from claw.core.value import replace
-from claw.cron.parts import Around, Parts, Sight
+from claw.cron.parts import Parts, Service, Sight
 from claw.cron.runner import Runner
 from claw.security.policy import SecurityPolicy
 from claw.security.sandbox.sandbox import Sandbox
@@ -117,9 +117,9 @@ class Shift:
     def begin(self, jobs=None, outbox=None):
         parts = self.parts if jobs is None else replace(self.parts, jobs=jobs)
         self.runner = Runner(
-            lambda: parts, Around(
-                self.talks, outbox or self.outbox, self.log,
-                self.notes.__setitem__, self.cost, self.log_turn),
+            lambda: parts, Service(
+                self.talks, self.log, self.cost, self.log_turn,
+                outbox or self.outbox, self.notes.__setitem__),
             self.path, now=lambda: self.now)
         return self.runner
 

@@ -187,7 +187,7 @@ def ran(monkeypatch):
             await asyncio.sleep(0)
             done.append((self._job.id, self._slot))
             return Outcome("ok", self._slot)
-    monkeypatch.setattr("claw.cron.runner.Work", Quick)
+    monkeypatch.setattr("claw.cron.work.Work", Quick)
     return done
 
 

@@ -18,7 +18,8 @@ def build(expr="@daily", **fields):
 
 
 def ended(status, cost):
-    return Run(1, "j", "s", "", status, cost_usd=cost)
+    return Run(1, "j", "s", "", status, cost_usd=cost,
+               work_hash=build().hash_work())
 
 
 @pytest.mark.parametrize(("schedule", "runs", "at_least", "often"), [

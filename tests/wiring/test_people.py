@@ -90,9 +90,9 @@ class Mina:
         world.hear, hear = (lambda *told: (self.heard.append(told),
                                            hear(*told))), world.hear
 
-    async def say(self, text, account=("alpha", "7"), **more):
+    async def say(self, text, account=("alpha", "7"), calls=(), **more):
         """The answer to it."""
-        await self.world.say("mina", account, text, **more)
+        await self.world.say("mina", account, text, calls, **more)
         return self.heard[-1][2]
 
     async def tell_secret(self, **more):
@@ -174,6 +174,32 @@ def test_who_has_the_old_id_now_is_not_let_in(mina):
     asyncio.run(go())
 
     assert len(mina.world.refused) == 2
+
+
+def test_a_job_is_its_makers_after_his_id_changes(mina):
+    """Who has the old id later neither sees it nor hears of it."""
+    plan = ["cron_add", {"schedule": {"kind": "cron", "expr": "0 9 1 1 *"},
+                         "job_type": "agent", "prompt": "say CANARY",
+                         "delivery": {"channel": "alpha", "to": "7"}}]
+
+    async def go():
+        async with mina.world.running():
+            secret = await mina.world.say("mina", ("alpha", "7"), "plan it",
+                                          [plan])
+            mina.move()
+            told = await mina.say("which jobs?", ("alpha", "70"),
+                                  [["cron_list", {}]], canary=False)
+            assert secret in told
+        mina.world.accounts["dora"] = [("alpha", "7")]
+        mina.world.write()
+        async with mina.world.running():
+            await mina.world.say("dora", ("alpha", "7"), "which jobs?",
+                                 [["cron_list", {}]], canary=False)
+    asyncio.run(go())
+
+    (job,) = mina.world.jobs.list_jobs()
+    assert (job.spec.made_in, job.spec.delivery.to) == ("alpha_70_70", "70")
+    assert mina.world.crossings == []
 
 
 @pytest.mark.parametrize("where", [

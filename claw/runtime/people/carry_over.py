@@ -31,6 +31,7 @@ from claw.runtime.message.keys import (
     read_named_key,
 )
 from claw.runtime.turn.histories import Histories
+from claw.storage.jobs.store import SqliteJobs
 from claw.storage.names import PeopleFile
 from claw.storage.queue.model import Lease
 from claw.storage.queue.rekey import Renames
@@ -51,7 +52,7 @@ class CarryOver:
                  channels: Callable[[], Iterable[Channel]],
                  listed: Callable[[str], Iterable[str]],
                  open_memory: OpenMemory, chats: KeepsMarks,
-                 is_free: Callable[[str], bool],
+                 jobs: SqliteJobs, is_free: Callable[[str], bool],
                  relist: Callable[[str, str, str], bool]) -> None:
         """`is_free` says of an id that no list names it; `relist` puts one
         in another's place in config.toml, and whether it is there."""
@@ -65,6 +66,7 @@ class CarryOver:
         self._listed = listed
         self._open_memory = open_memory
         self._chats = chats
+        self._jobs = jobs
         self._is_free = is_free
         self._relist = relist
         self._working = asyncio.Lock()
@@ -105,6 +107,8 @@ class CarryOver:
             memories = await asyncio.to_thread(self._carry_memories, renames,
                                                moves)
             self._carry_chats(renames)
+            jobs = await asyncio.to_thread(self._jobs.rekey, name,
+                                           renames.key, renames.address)
             for old, new in moves.items():
                 await asyncio.to_thread(self._settle, name, old, new)
         except ClawError as error:  # the next message tries again
@@ -112,9 +116,9 @@ class CarryOver:
             return []
         if not rows.running:  # else the next start looks again
             self._people.note_carried(name, [*holders, *moves])
-        if rows.rows or sessions or memories:
+        if rows.rows or sessions or memories or jobs:
             self._log("people.carried", channel=name, sessions=sessions,
-                      memories=memories, rows=rows.rows)
+                      memories=memories, rows=rows.rows, jobs=jobs)
         return rows.conversations
 
     def _find_holders(self, channel: str) -> None:

@@ -15,11 +15,16 @@ def find_job(jobs: Sequence[Job], word: str) -> Job:
     word = word.strip()
     folded = word.casefold()
     for found in (
-            [job for job in jobs if word in (job.id, job.spec.name)],
+            [job for job in jobs if word == job.id],
+            [job for job in jobs if word == job.spec.name],
             [job for job in jobs if folded and folded == _fold_name(job)],
             [job for job in jobs if folded and (
                 job.id.startswith(folded)
                 or _fold_name(job).startswith(folded))]):
+        if any(job.spec.made_in is not None and job.id != word
+               for job in found):  # a name of his choice hides no other's id
+            found += [job for job in jobs if job not in found
+                      and job.id.startswith(folded)]
         if len(found) == 1:
             return found[0]
         if found:

@@ -1,5 +1,8 @@
 """A job, what it is made of, and one run of it. Times are RFC 3339, UTC."""
 
+import hashlib
+import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -22,7 +25,10 @@ _NAME_CHARS = 200
 _COMMAND_CHARS = 10_000
 _PROMPT_CHARS = 100_000
 _MOST_TOOLS = 200
-_MOST_S = 366 * 86_400
+# What ends a line, moves a cursor or turns the direction of writing.
+_UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e"
+                     "\u2066-\u2069]")
+MOST_S = 366 * 86_400
 _MOST_CENTS = 1_000_000.0
 
 
@@ -78,6 +84,12 @@ class JobSpec(Value):
     timeout_s: int | None = None
     monthly_cents: float | None = None
 
+    def hash_work(self) -> str:
+        """Another one where its command, prompt or model is another: what
+        its runs cost so far says nothing of the next."""
+        words = json.dumps([self.command, self.prompt, self.model])
+        return hashlib.sha256(words.encode()).hexdigest()[:16]
+
 
 class Job(Value):
     """A kept job. `next_run` is None where it will not run again, `last_*`
@@ -114,6 +126,8 @@ class Run(Value):
     runner's until `lease_until`. `delivery` is None where nothing is to be
     told, else owed; posted (it is in the outbox), or first awaited there,
     where a failure to send is one of the run: then sent or failed.
+    `work_hash` is of what it was to do (JobSpec.hash_work); None where that
+    is not known.
     """
 
     id: int
@@ -128,6 +142,7 @@ class Run(Value):
     turn_id: str | None = None
     lease_until: str | None = None
     delivery: str | None = None
+    work_hash: str | None = None
 
 
 def parse_delivery(given: Any) -> Delivery:
@@ -182,8 +197,8 @@ def _check_choices(spec: JobSpec) -> None:
 
 def _check_limits(spec: JobSpec) -> None:
     for name, value, most in (
-            ("max_silence_s", spec.max_silence_s, _MOST_S),
-            ("timeout_s", spec.timeout_s, _MOST_S),
+            ("max_silence_s", spec.max_silence_s, MOST_S),
+            ("timeout_s", spec.timeout_s, MOST_S),
             ("monthly_cents", spec.monthly_cents, _MOST_CENTS)):
         if value is not None and not 0 < value <= most:
             raise UsageError(f"{name!r} must be above 0, and at most "
@@ -207,5 +222,8 @@ def _check_texts(spec: JobSpec) -> None:
             raise UsageError(f"{name!r} is longer than {most:,} characters")
         if "\0" in text or any("\ud800" <= c <= "\udfff" for c in text):
             raise UsageError(f"{name!r} holds what is no text")
+    if _UNSEEN.search(spec.name or ""):
+        raise UsageError("'name' must be one line, without signs that are "
+                         "not shown")
     if len(tools) > _MOST_TOOLS:
         raise UsageError(f"'allowed_tools' names more than {_MOST_TOOLS}")

@@ -55,9 +55,10 @@ def begin(connection: sqlite3.Connection, job: Job, slot: str, now: float,
         return None
     done = connection.execute(
         "INSERT INTO cron_runs (job_id, slot, started_at, status,"
-        " lease_until) VALUES (?, ?, ?, 'running', ?)"
+        " lease_until, work_hash) VALUES (?, ?, ?, 'running', ?, ?)"
         " ON CONFLICT (job_id, slot) DO NOTHING",
-        (job.id, slot, rfc3339(now), _end_lease(now, lease_s)))
+        (job.id, slot, rfc3339(now), _end_lease(now, lease_s),
+         job.spec.hash_work()))
     if done.rowcount == 0:
         return None
     run, = read(connection, "id = ?", done.lastrowid)

@@ -14,7 +14,7 @@ from typing import Any
 from claw.storage.jobs.model import Delivery, Job, JobSpec, Run
 from claw.storage.jobs.schedule import Schedule
 
-VERSION = 4
+VERSION = 5
 # The few runs that are not over, and those that are to be told.
 _OPEN = ("CREATE INDEX cron_runs_open ON cron_runs (job_id)"
          " WHERE status = 'running'",
@@ -41,7 +41,8 @@ CHANGES = {
         "ALTER TABLE cron_runs ADD COLUMN lease_until TEXT",
         "ALTER TABLE cron_runs ADD COLUMN delivery TEXT",
         "UPDATE cron_jobs SET quiet_since = created_at",
-        *_OPEN)}
+        *_OPEN),
+    4: ("ALTER TABLE cron_runs ADD COLUMN work_hash TEXT",)}
 
 TABLES = (
     """
@@ -95,6 +96,7 @@ CREATE TABLE cron_runs (
     turn_id TEXT,
     lease_until TEXT,
     delivery TEXT,
+    work_hash TEXT,
     UNIQUE (job_id, slot)
 )""", *_OPEN)
 
@@ -107,7 +109,7 @@ _STATE = ("id", "created_at", "next_run", "last_run", "last_status",
 JOB_COLUMNS = ", ".join(_SPEC + _STATE)
 _RUN = ("id", "job_id", "slot", "started_at", "status", "finished_at",
         "output", "duration_ms", "cost_usd", "turn_id", "lease_until",
-        "delivery")
+        "delivery", "work_hash")
 RUN_COLUMNS = ", ".join(_RUN)
 # Any other column holds text.
 _NUMBERS = frozenset((

@@ -217,6 +217,27 @@ class SqliteJobs:
                                     rfc3339(now - runs.LATE_S)):
                 runs.skip(connection, job, now)
 
+    def rekey(self, channel: str, key: Callable[[str], str | None],
+              address: Callable[[str], str | None]) -> int:
+        """Bring jobs under the ids that people have now; how many. `key`
+        names the conversation they were made in anew, `address` the private
+        chat of this channel that they tell; None: as it was."""
+        def move(spec: JobSpec) -> JobSpec:
+            told = spec.delivery
+            if told.channel == channel and told.to is not None:
+                told = replace(told, to=address(told.to) or told.to)
+            return replace(spec, delivery=told, made_in=spec.made_in
+                           and (key(spec.made_in) or spec.made_in))
+        if all(move(job.spec) == job.spec for job in self.list_jobs()):
+            return 0
+        with self._writing() as connection:
+            moved = [replace(job, spec=move(job.spec))
+                     for job in self._select(connection, "1")
+                     if move(job.spec) != job.spec]
+            for job in moved:
+                self._put(connection, job)
+        return len(moved)
+
     def charge(self, run: Run, cost_usd: float) -> None:
         """Count what an interrupted run cost."""
         with self._writing() as connection:

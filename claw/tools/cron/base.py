@@ -23,7 +23,7 @@ from claw.core.labels import join_origin, split_origin
 from claw.core.tool import Arguments, ToolDeps, ToolResult
 from claw.core.turn import current_turn
 from claw.core.value import replace
-from claw.security.narrower import combine, read_policy
+from claw.security.narrower import ANY, combine, read_policy
 from claw.security.policy import SecurityPolicy
 from claw.storage.jobs.model import Job, JobSpec
 from claw.storage.jobs.schedule import next_run
@@ -33,6 +33,8 @@ from claw.tools.offer.checked import CheckedTool, read_objects
 WHO_RUNS = "Jobs run when they are due, while claw listen runs."
 OFTEN = ("It comes more often than every five minutes, and each run asks a "
          "model.")
+_NO_JOBS = ("blocked by security policy: a run of a job makes and changes "
+            "no jobs; it may pause one")
 _OFTEN = timedelta(minutes=5)
 _SHOWN_CHARS = 500
 # What a model may write as the text of a JSON object.
@@ -75,6 +77,9 @@ class CronTool(CheckedTool):
 
     async def add(self, spec: JobSpec) -> ToolResult:
         turn = current_turn.get()
+        if turn is not None and turn.job is not None:
+            raise DeniedError(_NO_JOBS)
+        self._check_target(spec)
         spec = self._check_command(replace(
             spec, made_in=turn.session_id if turn else None,
             origin=join_origin(_list_labels()),
@@ -88,11 +93,11 @@ class CronTool(CheckedTool):
         def make(spec: JobSpec) -> JobSpec:
             _check_own(id, spec)
             changed = change(spec)
-            if sees_less(spec) and _name_words(spec) != _name_words(changed):
-                raise DeniedError(
-                    f"job {id} is the owner's, and its runs see what others "
-                    "said; its words and where it is told are changed at the "
-                    f"machine: claw cron update {id}")
+            _check_change(id, spec, changed)
+            if changed.delivery != spec.delivery:
+                self._check_target(changed)
+            if sees_less(spec) or spec.source == "declarative":
+                return changed  # it is as its maker wrote it
             changed = replace(
                 changed, origin=join_origin(
                     labels | split_origin(spec.origin)),
@@ -104,8 +109,11 @@ class CronTool(CheckedTool):
         return _answer_change(await use(self.jobs.update, id, make))
 
     async def remove(self, id: str) -> ToolResult:
-        await use(self.find, id)
-        job = await use(self.jobs.remove, id)
+        job = await use(self.find, id)
+        if sees_less(job.spec) or job.spec.source == "declarative":
+            raise DeniedError(f"job {id} is the owner's to remove; it can be "
+                              "paused here")
+        await use(self.jobs.remove, id)
         return ToolResult(output=f"Removed job {job.id}")
 
     async def list_jobs(self) -> ToolResult:
@@ -130,6 +138,20 @@ class CronTool(CheckedTool):
                 found = combine(found, read_policy(policy))
         narrowed = self._policy.narrow_job(found)
         return None if narrowed is None else dict(to_builtins(narrowed))
+
+    def _check_target(self, spec: JobSpec) -> None:
+        """Raises DeniedError for a job that tells another chat than the
+        turn's, where the turn may not write to others."""
+        turn, told = current_turn.get(), spec.delivery
+        if turn is None or turn.chat is None or told.mode != "announce" \
+                or (told.channel, (told.to or "").partition(":")[0]) \
+                == turn.chat:
+            return
+        own = self._policy.settings
+        if not own.offers("message") \
+                or {"message", ANY}.intersection(own.always_ask):
+            raise DeniedError("blocked by security policy: this chat may "
+                              "write to no other, and so may its jobs")
 
     def _check_command(self, spec: JobSpec) -> JobSpec:
         check_commands(self._policy, spec)
@@ -180,10 +202,22 @@ def sees_less(spec: JobSpec) -> bool:
         and turn.session_id is not None
 
 
-def _name_words(spec: JobSpec) -> tuple[object, ...]:
-    """What a run reads, and who reads what comes of it."""
-    return (spec.name, spec.prompt, spec.precheck, spec.delivery,
-            spec.session_target, spec.allowed_tools)
+def _check_change(id: str, spec: JobSpec, changed: JobSpec) -> None:
+    """Raises DeniedError for what only the owner may change."""
+    turn = current_turn.get()
+    if turn is not None and turn.job is not None \
+            and changed != replace(spec, enabled=False):
+        raise DeniedError(_NO_JOBS)
+    if spec.source == "declarative" \
+            and changed != replace(spec, enabled=changed.enabled):
+        raise DeniedError(f"job {id} stands in config.toml and is changed "
+                          "there; it can be paused and resumed here")
+    if sees_less(spec) and changed != replace(
+            spec, schedule=changed.schedule, missed=changed.missed,
+            enabled=changed.enabled):
+        raise DeniedError(
+            f"job {id} is the owner's; here it can be moved, paused and "
+            f"resumed, and changed at the machine: claw cron update {id}")
 
 
 def _check_own(id: str, spec: JobSpec) -> None:

@@ -10,12 +10,14 @@ import time
 from functools import partial
 
 from claw.core.errors import (
+    BudgetError,
     ClawError,
     DeniedError,
     FaultError,
     UnavailableError,
 )
 from claw.core.labels import split_origin
+from claw.core.ledger import dollars
 from claw.core.times import rfc3339
 from claw.core.tool import (
     Arguments,
@@ -41,6 +43,14 @@ from claw.tools.cron.running import (
 )
 from claw.tools.settings import ShellToolSettings
 from claw.tools.shell import Shell
+
+
+def _check_month(job: Job) -> None:
+    """Raises BudgetError where nothing is left of the job's month."""
+    most = (job.spec.monthly_cents or 0) / 100
+    if most and job.count_month_usd(time.time()) >= most:
+        raise BudgetError(f"Budget exceeded: the {dollars(most)} of this "
+                          "job's month are spent")
 
 
 class CronRun(CronTool):
@@ -71,6 +81,7 @@ class CronRun(CronTool):
         self._policy.enforce("act")
         job = await use(self.find, args["job_id"])
         self._check_command(job.spec)
+        _check_month(job)
         if job.spec.job_type == "agent" and self._tasks is None:
             raise UnavailableError("no agent runs here to take the prompt")
         turn = current_turn.get() or TurnContext("tool")

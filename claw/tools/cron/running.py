@@ -30,7 +30,9 @@ STOPPED = "the run was stopped"
 
 
 def narrow_turn(turn: TurnContext, job: Job) -> None:
-    """Take from a turn what the job's policy takes away."""
+    """Make a turn one of the job's run, and take from it what the job's
+    policy takes away."""
+    turn.job = job.id
     own = read_policy(job.spec.policy or {})
     turn.policy = combine(turn.policy, own)
     if own.max_cost_per_turn_cents is not None:

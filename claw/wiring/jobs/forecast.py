@@ -1,8 +1,8 @@
 """What a job will cost in the next 30 days, before it is enabled.
 
-How often it comes, times what its runs cost so far. Without any that cost
-something known it is the price of its model for a turn of TURN_TOKENS: a
-prompt with tools, memory and one or two calls of them.
+How often it comes, times what its runs of the same prompt and model cost so
+far. Without any that cost something known it is the price of its model for a
+turn of TURN_TOKENS: a prompt with tools, memory and one or two calls of them.
 """
 
 from collections.abc import Iterator, Sequence
@@ -86,8 +86,8 @@ class Forecast(Value):
 def forecast(tree: Tree, spec: JobSpec, past: Sequence[Run] = (), *,
              since: datetime | None = None, now: datetime | None = None
              ) -> Forecast:
-    """`past` are runs of the job, `since` is when it was made. Raises
-    ConfigError for settings that are wrong."""
+    """`past` are runs of the job, of whatever it was to do; `since` is when
+    it was made. Raises ConfigError for settings that are wrong."""
     now = now or datetime.now(UTC)
     coming = list(islice(takewhile(
         lambda moment: moment <= now + timedelta(days=DAYS),
@@ -103,6 +103,7 @@ def _find_cost(tree: Tree, spec: JobSpec, past: Sequence[Run]
                ) -> dict[str, Any]:
     if spec.job_type == "shell":
         return {"basis": "command", "each_usd": 0.0}
+    past = [run for run in past if run.work_hash == spec.hash_work()]
     ended = [run for run in past if run.status in ("ok", "error")]
     paid = [run.cost_usd for run in past if run.cost_usd is not None]
     if ended and len(paid) >= len(ended):

@@ -1,67 +1,104 @@
 """A scheduled job at once, in this process: claw cron run.
 
-It goes the way of the agent's tool cron_run, with nobody to ask: what would
-be refused at night is refused here.
+It goes the way of the scheduler's runs (claw.cron.work), beside the
+schedule: what came of it is kept, and sent nowhere.
 """
 
-from collections.abc import Callable, Sequence
-from contextlib import AsyncExitStack
+import time
+from collections.abc import Callable
+from contextlib import AsyncExitStack, closing
+from functools import cache
+from typing import Any
 
+from claw.agent.settings import PacingSettings
 from claw.config.tree import Tree
-from claw.core.errors import DeniedError, NotFoundError
-from claw.core.log import silent
-from claw.core.tool import Tool, ToolResult, end_turn
-from claw.core.turn import TurnContext, current_turn
-from claw.cron.heartbeat import NO_TASKS
-from claw.security.estop import EmergencyStop
-from claw.storage.jobs.model import Job
-from claw.tools.offer.shelf import ToolSearch
+from claw.core.errors import UnavailableError
+from claw.core.provider import Provider
+from claw.core.times import rfc3339
+from claw.core.value import replace
+from claw.cron.outcome import Outcome
+from claw.cron.parts import Around, Parts
+from claw.cron.work import STOPPED, build_turn, end_run, hold_work
+from claw.providers.factory import OFFLINE
+from claw.runtime.live import reckon_budget_s
+from claw.runtime.settings import ChannelsSettings
+from claw.runtime.turn.histories import Histories
+from claw.storage.forgotten import set_stamp
+from claw.storage.jobs.model import Job, Run
+from claw.storage.jobs.store import cut_output
+from claw.storage.queue.sqlite import SqliteQueue
 from claw.wiring.compose import AgentOptions, open_parts
-from claw.wiring.jobs.heartbeat import find_prompt
-from claw.wiring.tools.build import build_policy, build_tools
+from claw.wiring.listen.jobs import JobTalks, build_parts
+from claw.wiring.people import open_people
+from claw.wiring.tools.build import build_policy
+from claw.wiring.tools.effective import list_excluded
+from claw.wiring.workspace.log import ChannelLog, open_log
+from claw.wiring.workspace.place_names import queue_path
+from claw.wiring.workspace.sessions import open_sessions
 
-_TOOL = "cron_run"
 
-
-async def run_job(tree: Tree, job: Job, notify: Callable[[str], None]
-                  ) -> tuple[ToolResult, str, float | None]:
-    """What came of it, its turn, and what that cost (None: not known).
-    Raises ClawError where it can't be begun."""
-    EmergencyStop(tree.places.home).check()
-    if find_prompt(tree, silent, job) is None and job.spec.prompt:
-        raise NotFoundError(NO_TASKS)
-    turn = TurnContext("cron")
-    token = current_turn.set(turn)
+async def run_job(tree: Tree, job: Job, notify: Callable[[str], None]) -> Run:
+    """The run, ended. Raises ClawError where it can't be begun."""
     async with AsyncExitStack() as stack:
-        stack.callback(current_turn.reset, token)
-        if job.spec.job_type == "shell":
-            policy = build_policy(tree)
-            policy.notify = notify
-            tool = build_tools(tree, policy, names=[_TOOL])[0]
-            return await _call(tool, job, turn), turn.turn_id, 0.0
-        parts = await stack.enter_async_context(open_parts(
-            tree, AgentOptions(tools=None, notify=notify)))
-        result = await _call(_find_tool(parts.agent.tools), job, turn)
-        return (result, turn.turn_id,
-                parts.ledger.turn_cost(turn.turn_id))
+        parts, around = await _open(tree, job, notify, stack)
+        run = parts.jobs.begin_run(job.id, rfc3339(time.time()))
+        if run is None:
+            raise UnavailableError("a run of this job is under way")
+        turn = build_turn(job, around.talks.find_sight(job))
+        begun = time.time()
+        outcome = Outcome("interrupted", STOPPED, turn.turn_id)
+        try:
+            outcome = await hold_work(parts, around, job, run, turn, begun)
+        finally:
+            end_run(parts, around, run, outcome, owed=False)
+        ended = time.time()  # a job that is over has gone with its runs
+        return replace(
+            run, status=outcome.status, output=cut_output(outcome.text),
+            turn_id=turn.turn_id, cost_usd=around.turn_cost(turn.turn_id),
+            finished_at=rfc3339(ended),
+            duration_ms=round((ended - begun) * 1000))
 
 
-async def _call(tool: Tool, job: Job, turn: TurnContext) -> ToolResult:
-    try:
-        return await tool.execute({"job_id": job.id})
-    finally:
-        await end_turn([tool], turn)
+async def _open(tree: Tree, job: Job, notify: Callable[[str], None],
+                stack: AsyncExitStack) -> tuple[Parts, Around]:
+    """What claw listen would hand to the run. A command needs no model."""
+    sandbox = build_policy(tree).sandbox
+    commands = sandbox is None or not sandbox.shelter().is_fallback
+    is_agent = job.spec.job_type == "agent"
+    opened = await stack.enter_async_context(open_parts(tree, AgentOptions(
+        None if is_agent else OFFLINE, tools=None if is_agent else (),
+        excluded_tools=list_excluded(tree), commands=commands,
+        use_memory=is_agent, notify=notify)))
 
+    async def open_model(name: str) -> tuple[Provider, str]:
+        provider, choice = await opened.providers.open(None, name)
+        stack.push_async_callback(provider.aclose)
+        return provider, choice.model or ""
 
-def _find_tool(tools: Sequence[Tool]) -> Tool:
-    """It stands on the shelf of tool_search, unless the settings offer
-    it."""
-    for tool in tools:
-        if tool.name == _TOOL:
-            return tool
-        if isinstance(tool, ToolSearch):
-            found = tool.shelf.find(_TOOL)
-            if found is not None:
-                return found
-    raise DeniedError("the agent may run no jobs: agent.excluded_tools "
-                      "leaves out cron_run or tool_search")
+    @cache
+    def open_histories() -> Histories:
+        queue = SqliteQueue(queue_path(tree.places))
+        stack.push_async_callback(queue.aclose)
+        # a claw listen that runs reads its conversations anew
+        stack.callback(set_stamp, tree.places.workspace)
+        return Histories(queue, store, log)
+
+    def log(event: str, **fields: Any) -> None:
+        if trouble := fields.get("error") or fields.get("text"):
+            notify(f"{event}: {trouble}")
+    store = open_sessions(tree.places, opened.redactor)
+    people = open_people(tree, log)
+    writer = open_log(tree, opened.redactor)
+    if writer is not None:
+        stack.enter_context(closing(writer))
+    parts = build_parts(
+        tree, opened, open_model, log, runs_commands=commands,
+        turn_s=reckon_budget_s(
+            tree.decode("channels_config", ChannelsSettings),
+            opened.agent.settings, tree.decode(
+                "pacing", PacingSettings).message_timeout_scale_max))
+    if parts is None:  # the caller has opened the store
+        raise UnavailableError("there are no scheduled jobs here")
+    return parts, Around(
+        JobTalks(open_histories, store, notify, lambda: people), log,
+        opened.ledger.turn_cost, ChannelLog(lambda: writer, notify).write)

@@ -15,17 +15,18 @@ from claw.core.channel import ChannelMessage, SendMessage
 from claw.core.errors import ConfigError
 from claw.core.log import Log
 from claw.core.provider import Chat, ConversationMessage, Provider
-from claw.cron.parts import Around, Parts, Sight
+from claw.cron.parts import Parts, Service, Sight
 from claw.cron.runner import Runner
 from claw.providers.settings import ReliabilitySettings
-from claw.runtime.live import Live
 from claw.runtime.message.keys import history_key, read_place
 from claw.runtime.people.identities import People
 from claw.runtime.process.health import Health
 from claw.runtime.turn.desk import Desk
+from claw.runtime.turn.histories import Histories
 from claw.storage.jobs.model import Job
 from claw.storage.jobs.settings import CronSettings, SchedulerSettings
 from claw.storage.sessions import SessionStore
+from claw.wiring import compose
 from claw.wiring.chat import LAST
 from claw.wiring.jobs.declared import read_jobs
 from claw.wiring.jobs.heartbeat import find_prompt
@@ -71,11 +72,11 @@ class ListenJobs:
 
     async def run(self, desk: Desk) -> None:
         runtime = self._runtime
-        around = Around(
-            JobTalks(desk, runtime.open_sessions(), self._say,
-                     lambda: runtime.live.people),
-            JobPosts(runtime, desk), self._log, self._note, desk.turn_cost,
-            desk.log_turn)
+        around = Service(
+            JobTalks(lambda: desk.histories, runtime.open_sessions(),
+                     self._say, lambda: runtime.live.people),
+            self._log, desk.turn_cost, desk.log_turn,
+            JobPosts(runtime, desk), self._note)
         self._runner = Runner(lambda: self._parts, around,
                               jobs_path(runtime.tree.places))
         await self._runner.run()
@@ -102,23 +103,23 @@ class ListenJobs:
             self._health.ok(name)
 
 
-def build_parts(tree: Tree, live: Live, provider: str, open_model: Callable[
+def build_parts(tree: Tree, opened: compose.Parts, open_model: Callable[
                     [str], Awaitable[tuple[Provider, str]]], log: Log, *,
-                runs_commands: bool) -> Parts | None:
+                runs_commands: bool, turn_s: float) -> Parts | None:
     """None where there are no jobs. Raises ConfigError."""
     jobs = open_jobs(tree)
-    if jobs is None or live.policy is None:
+    if jobs is None or opened.policy is None:
         return None
     settings = tree.decode("cron", CronSettings)
     reliability = tree.decode("reliability", ReliabilitySettings)
     declared, wrong = read_jobs(tree)
     return Parts(
-        jobs, tree.decode("scheduler", SchedulerSettings), live.agent,
-        live.policy, open_model, provider, runs_commands,
+        jobs, tree.decode("scheduler", SchedulerSettings), opened.agent,
+        opened.policy, open_model, opened.choice.shown, runs_commands,
         settings.catch_up_on_startup, reliability.scheduler_poll_secs,
         reliability.scheduler_retries,
-        reliability.provider_backoff_ms / 1000, live.budget_s(),
-        live.secrets, declared,
+        reliability.provider_backoff_ms / 1000, turn_s,
+        opened.redactor.secrets, declared,
         [f"{join_key(path)}: {text}" for path, text in wrong],
         partial(find_prompt, tree, log))
 
@@ -151,10 +152,10 @@ class JobTalks:
     """claw.cron.parts.Talks over the session files; a chat's conversation
     is the one that its own turns have."""
 
-    def __init__(self, desk: Desk, store: SessionStore,
-                 notify: Callable[[str], None],
+    def __init__(self, find_histories: Callable[[], Histories],
+                 store: SessionStore, notify: Callable[[str], None],
                  people: Callable[[], People] = People) -> None:
-        self._desk = desk
+        self._find_histories = find_histories
         self._store = store
         self._notify = notify
         self._people = people
@@ -210,7 +211,7 @@ class JobTalks:
         if self._is_owners(key):
             return await asyncio.to_thread(load_history, self._store, key,
                                            self._notify)
-        return [Chat(turn) for turn in await self._desk.histories.get(key)]
+        return [Chat(turn) for turn in await self._find_histories().get(key)]
 
     async def keep(self, key: str, turn_id: str,
                    said: Sequence[ConversationMessage],
@@ -218,7 +219,7 @@ class JobTalks:
         if self._is_owners(key):
             records = list(map(encode, said))
         else:
-            records = [dict((await self._desk.histories.append(
+            records = [dict((await self._find_histories().append(
                 key, one.message.role, bare_message(one.message.content),
                 labels, turn_id=turn_id)).record)
                 for one in (said[0], said[-1]) if isinstance(one, Chat)]

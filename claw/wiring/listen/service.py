@@ -69,6 +69,7 @@ from claw.security.redact.leaks import guard
 from claw.security.redact.redactor import Redactor
 from claw.storage.disk_use import note_sample
 from claw.storage.forgotten import read_stamp
+from claw.storage.jobs.store import SqliteJobs
 from claw.storage.log.writer import LogWriter
 from claw.storage.marks import MarksFile
 from claw.storage.names import PeopleFile
@@ -100,6 +101,7 @@ from claw.wiring.tools.build import build_policy
 from claw.wiring.tools.effective import list_excluded
 from claw.wiring.workspace.log import ChannelLog, open_log
 from claw.wiring.workspace.place_names import (
+    jobs_path,
     people_path,
     private_chats_path,
     queue_path,
@@ -171,9 +173,9 @@ class Runtime:
             live.channels = {name: opened_channel.live for
                              name, opened_channel in channels.items()}
             jobs = build_parts(
-                tree, live, parts.choice.shown,
-                partial(self._open_model, parts.providers), self._log,
-                runs_commands=self._commands)
+                tree, parts, partial(self._open_model, parts.providers),
+                self._log, runs_commands=self._commands,
+                turn_s=live.budget_s())
             self._stack.push_async_exit(opened.pop_all())
         if parts.choice.model is None:
             self._log("provider", text=f"{parts.choice.shown} does not say "
@@ -226,8 +228,6 @@ class Runtime:
     def _build_live(self, tree: Tree, parts: Parts, hooks: HookRunner,
                     voice: VoiceReplies | None) -> Live:
         settings = tree.decode("memory", MemorySettings)
-        scale = tree.decode("pacing",
-                            PacingSettings).message_timeout_scale_max
         choice = parts.choice
         return Live(
             settings=tree.decode("channels_config", ChannelsSettings),
@@ -246,7 +246,8 @@ class Runtime:
             enrich=build_enricher(tree, parts.agent, self._log),
             strangers=tree.decode("strangers", StrangersSettings),
             heartbeat=tree.decode("heartbeat", HeartbeatSettings),
-            voice=voice, timeout_scale=scale or 4.0,
+            voice=voice, timeout_scale=tree.decode(
+                "pacing", PacingSettings).message_timeout_scale_max,
             secrets=parts.redactor.secrets, policy=parts.policy,
             people=open_people(tree, self._log))
 
@@ -398,6 +399,7 @@ class Runtime:
                 listed=lambda name: list_entries(self._tree, name),
                 open_memory=self._open_memory,
                 chats=MarksFile(private_chats_path(self._places), self._log),
+                jobs=SqliteJobs(jobs_path(self._places)),
                 is_free=lambda one: not self.live.people.find_bearers(one),
                 relist=partial(relist, self._places, self._log)),
             log_turn=ChannelLog(

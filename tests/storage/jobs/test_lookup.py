@@ -22,6 +22,15 @@ def test_an_id_a_name_or_how_one_begins_is_a_job(word, id):
     assert find_job(JOBS, word).id == id
 
 
+def test_a_name_that_somebody_chose_hides_no_id():
+    made = Job("99ff", JobSpec(EVERY, name="cd5", command="ls",
+                               made_in="telegram_7_7"), "2026-01-01")
+
+    with pytest.raises(UsageError, match="2 jobs"):
+        find_job([*JOBS, made], "cd5")
+    assert find_job([*JOBS, made], "cd56").id == "cd56"
+
+
 @pytest.mark.parametrize(("word", "error", "says"), [
     ("ab", UsageError, "ab12 (digest), ab34 (Digest of mail), 0a0a (ab12x)"),
     ("di", UsageError, "ab12"),

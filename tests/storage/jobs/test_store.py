@@ -199,12 +199,13 @@ ADDED = {
     2: {"cron_jobs": "policy"}, 3: {"cron_jobs": "made_in"},
     4: {"cron_jobs": "missed precheck max_silence_s timeout_s monthly_cents"
                      " begun quiet_since silent month month_usd declared",
-        "cron_runs": "cost_usd turn_id lease_until delivery"}}
+        "cron_runs": "cost_usd turn_id lease_until delivery"},
+    5: {"cron_runs": "work_hash"}}
 
 
 def make_older(path, version):
     spoil(path, *(f"DROP INDEX {name}" for name in (
-        "cron_runs_open", "cron_runs_owed")), *(
+        "cron_runs_open", "cron_runs_owed") if version < 4), *(
         f"ALTER TABLE {table} DROP COLUMN {column}"
         for newer in range(version + 1, VERSION + 1)
         for table, columns in ADDED[newer].items()
@@ -222,6 +223,22 @@ def test_a_run_of_a_file_from_before_leases_is_over(tmp_path):
     assert [run.status for run in store.list_runs(job.id)] == ["running"]
     assert [run.status for run in store.recover_runs()] == ["interrupted"]
     assert store.get(job.id).quiet_since == job.created_at
+
+
+def test_a_run_says_what_it_was_to_do(tmp_path):
+    path = tmp_path / "jobs.db"
+    store = SqliteJobs(path)
+    job = store.add(SPEC)
+    store.end_run(store.begin_run(job.id, "before"), "")
+    make_older(path, 4)
+    assert [run.work_hash for run in store.list_runs(job.id)] == [None]
+    store.end_run(store.begin_run(job.id, "one"), "")
+    other = store.update(job.id, lambda spec: replace(spec, command="pwd"))
+    store.begin_run(job.id, "two")
+
+    assert [run.work_hash for run in store.list_runs(job.id)] == [
+        other.spec.hash_work(), SPEC.hash_work(), None]
+    assert other.spec.hash_work() != SPEC.hash_work()
 
 
 def test_a_file_from_before_policies_is_read_and_written(tmp_path):

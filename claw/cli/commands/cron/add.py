@@ -15,7 +15,7 @@ from claw.cli.commands.cron.enable import (
     say_when,
 )
 from claw.cli.commands.cron.fields import (
-    find_strange_tools,
+    check_tools,
     read_fields,
     read_policy_fields,
 )
@@ -77,7 +77,7 @@ def add(context: typer.Context, words: o.ScheduleArgument = None,
                    policy=read_policy_fields(given) or None,
                    **{"delete_after_run": schedule.kind == "at",
                       **read_fields(given, run.settings)})
-    _check(run, spec)
+    _check(run, spec, given)
     require_trust(run.use_workspace(asks=True))
     store = open_store(run)
     check_name(store, spec.name, _fail_taken)
@@ -128,7 +128,7 @@ def update(context: typer.Context, job: o.JobArgument,
     if spec == found.spec:
         raise UsageError("that changes nothing", hint="name what is to be "
                          "another: claw help cron update")
-    _check(run, spec)
+    _check(run, spec, given)
     check_name(store, spec.name, _fail_taken, found.id)
     require_trust(run.use_workspace(asks=True))
     forecast = foresee(run, spec, store.list_runs(found.id),
@@ -189,13 +189,13 @@ def _change(run: Invocation, job: Job, given: Mapping[str, Any]) -> JobSpec:
     return replace(spec, **fields)
 
 
-def _check(run: Invocation, spec: JobSpec) -> None:
-    """Raises UsageError for a job that can't be, DeniedError for a command
-    that would need a yes."""
+def _check(run: Invocation, spec: JobSpec, given: Mapping[str, Any]) -> None:
+    """Raises UsageError for a job that can't be, ConfigError for a tool that
+    there is not, DeniedError for a command that would need a yes."""
     check_job(spec)
-    for text in find_strange_tools(spec.allowed_tools):
-        run.out.warn(text)
-    check_commands(build_policy(run.settings), spec)
+    policy = build_policy(run.settings)
+    check_tools(given, run.settings, policy)
+    check_commands(policy, spec)
 
 
 def _fail_taken(job: Job) -> ClawError:

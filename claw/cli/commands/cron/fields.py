@@ -8,9 +8,16 @@ from claw.cli.terminal.prompt import split_names
 from claw.config.tree import Tree
 from claw.core.errors import UsageError
 from claw.core.registry import nearest
-from claw.storage.jobs.model import MISSED, SESSION_TARGETS, Delivery
-from claw.tools import REGISTRY
+from claw.memory.none import NoneMemory
+from claw.security.policy import SecurityPolicy
+from claw.storage.jobs.model import (
+    MISSED,
+    MOST_S,
+    SESSION_TARGETS,
+    Delivery,
+)
 from claw.wiring.listen.send import parse_target
+from claw.wiring.tools.build import build_tools
 
 NONE = "none"  # takes an option away
 _LEVELS = ("readonly", "supervised")
@@ -33,7 +40,7 @@ def read_fields(given: Mapping[str, Any], tree: Tree) -> dict[str, Any]:
                                 ("--timeout", "timeout", "timeout_s")):
         if given[name] is not None:
             fields[field] = None if given[name] == NONE \
-                else read_span(option, given[name])
+                else read_span(option, given[name], MOST_S)
     if given["monthly_limit"] is not None:
         fields["monthly_cents"] = given["monthly_limit"] * 100 or None
     if given["keep"] is not None:
@@ -68,12 +75,12 @@ def read_policy_fields(given: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def find_strange_tools(names: tuple[str, ...] | None) -> list[str]:
-    """What is said of names that no tool of claw's has, but nearly."""
-    known = REGISTRY.names()
-    return [f'no tool is called {name!r}; did you mean "{near}"?'
-            for name in names or () if name not in known
-            and (near := nearest(name, known))]
+def check_tools(given: Mapping[str, Any], tree: Tree, policy: SecurityPolicy
+                ) -> None:
+    """Raises ConfigError for a name that no tool has."""
+    names = [name for option in ("tools", "exclude_tools")
+             for name in split_names(given[option] or "") if name != "*"]
+    build_tools(tree, policy, names=names, memory=NoneMemory())
 
 
 def _choose(option: str, value: str, known: tuple[str, ...]) -> str:

@@ -74,10 +74,10 @@ MaxActionsOption = Annotated[int | None, typer.Option(
     "--max-actions", metavar="N", min=0,
     help="Tool calls that change something, in an hour.")]
 MaxCostOption = Annotated[float | None, typer.Option(
-    "--max-cost", metavar="USD", min=0.01,
+    "--max-cost", metavar="USD", min=0.01, max=10_000,
     help="The most that one run may cost, in US dollars.")]
 MonthlyOption = Annotated[float | None, typer.Option(
-    "--monthly-limit", metavar="USD", min=0,
+    "--monthly-limit", metavar="USD", min=0, max=10_000,
     help="The most that its runs of a month may cost together; 0 for none.")]
 DeadManOption = Annotated[str | None, typer.Option(
     "--dead-man", metavar="SPAN",

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from claw.core.errors import UsageError
-from claw.core.minutes import parse_span
+from claw.core.minutes import parse_span, write_span
 from claw.core.registry import nearest
 from claw.storage.jobs.schedule import Schedule, parse_schedule
 
@@ -65,14 +65,17 @@ def parse_expression(words: list[str], tz: str | None) -> Schedule:
     return parse_schedule({"kind": "cron", "expr": text, "tz": tz})
 
 
-def read_span(option: str, text: str) -> int:
+def read_span(option: str, text: str, most_s: int | None = None) -> int:
     """Seconds. Raises UsageError."""
     try:
-        return parse_span(text)
-    except ValueError:
+        seconds = parse_span(text)
+    except ValueError as error:
         raise UsageError(f"{option}: {text!r:.80} is no span of time",
-                         hint="a number and s, m, h, d or w: 90s, 1h30m, 2d"
-                         ) from None
+                         hint=str(error)) from None
+    if most_s is not None and seconds > most_s:
+        raise UsageError(f"{option}: {text!r:.80} is too long",
+                         hint=f"at most {write_span(most_s)}")
+    return seconds
 
 
 def _read_moment(text: str, tz: str | None) -> Schedule:

@@ -77,7 +77,7 @@ def run_cells(run: Run, job: Job, *, short: bool) -> list[str]:
     cost = "-" if run.cost_usd is None else dollars(run.cost_usd)
     said = join_lines(run.output or "")
     if short:
-        return [format_minute(run.started_at),
+        return [format_minute(run.started_at, zone=True),
                 join_lines(job.spec.name or job.id), run.status, took, cost,
                 shorten(said)]
     return [run.started_at, job.id, run.status, str(run.duration_ms or ""),
@@ -95,9 +95,10 @@ def job_rows(job: Job) -> list[tuple[str, str]]:
         ("id", job.id), ("name", spec.name),
         ("when", write_schedule(spec.schedule)),
         ("state", "enabled" if spec.enabled else "paused"),
-        ("next", job.next_run and format_minute(job.next_run)),
+        ("next", job.next_run and format_minute(job.next_run, zone=True)),
         ("last", job.last_status and " ".join(filter(None, (
-            job.last_status, format_minute(job.last_run or ""))))),
+            job.last_status, format_minute(job.last_run or "",
+                                           zone=True))))),
         ("prompt", spec.prompt), ("command", spec.command),
         ("precheck", spec.precheck), ("model", spec.model),
         ("conversation", spec.session_target
@@ -115,7 +116,7 @@ def job_rows(job: Job) -> list[tuple[str, str]]:
         ("after its run", "it goes" if spec.delete_after_run else None),
         ("from", "config.toml" if spec.source == "declarative"
          else spec.origin and f"a turn that had read: {spec.origin}"),
-        ("made", format_minute(job.created_at))]
+        ("made", format_minute(job.created_at, zone=True))]
     return [(name, join_lines(str(value))) for name, value in rows if value]
 
 
@@ -140,7 +141,7 @@ def write_schedule(schedule: Schedule) -> str:
     if schedule.every_ms is not None:
         return f"every {write_span(schedule.every_ms / 1000)}"
     if schedule.at is not None:
-        return f"at {format_minute(schedule.at)}"
+        return f"at {format_minute(schedule.at, zone=True)}"
     return f"{schedule.expr} {schedule.tz or 'UTC'}"
 
 
