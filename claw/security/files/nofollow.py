@@ -42,7 +42,8 @@ def open_in(folder: int, last: str, path: Path, flags: int) -> int:
     try:
         number = open_part(folder, last, flags | _FILE)
     except OSError as error:
-        raise _explain(error, folder, last, path) from error
+        _refuse_odd(error, folder, last, path)
+        raise
     found = os.fstat(number)
     if is_plain(found):
         return number
@@ -231,13 +232,15 @@ def _step(folder: int, part: str, path: Path) -> int:
     try:
         return open_part(folder, part, DIRECTORY)
     except OSError as error:
-        raise _explain(error, folder, part, path) from error
+        _refuse_odd(error, folder, part, path)
+        raise
 
 
-def _explain(error: OSError, folder: int, last: str, path: Path
-             ) -> OSError | StorageError:
+def _refuse_odd(error: OSError, folder: int, last: str, path: Path) -> None:
+    """Raise StorageError where what stands there is why it failed."""
     found = status_in(folder, last) if error.errno in _ODD else None
-    return error if found is None else refuse(path, found)
+    if found is not None:
+        raise refuse(path, found) from error
 
 
 def open_part(folder: int, part: str, flags: int) -> int:
