@@ -61,7 +61,7 @@ class MemorySettings(msgspec.Struct, frozen=True, kw_only=True):
     merge: how both become a score: measured, or seed (0.7 cosine + 0.3 BM25)
     hygiene_enabled: look after the memory, at most twice a day
     archive_after_days: move daily files and old sessions away (0: never)
-    purge_after_days: remove what was archived (0: never)
+    purge_after_days: remove archived files, messages of that age (0: never)
     conversation_retention_days: remove what came so long ago (0: never)
     undo_retention_days: keep what was forgotten, for undo (0: not at all)
     history_retention_days: keep old states, and what was removed (0: not)

@@ -229,7 +229,7 @@ class SqliteLedger:
                 return self._connection
             self._shut()
         make_private(self._path)
-        connection = connect(self._path, busy_timeout_s=wait_s)
+        connection = connect(self._path, busy_timeout_s=wait_s, small=True)
         try:
             self._tidy(connection, at_once=True)
         except BaseException:

@@ -111,10 +111,14 @@ class SessionFile:
             os.ftruncate(self.descriptor, before)
             raise
 
-    def replace(self, data: bytes) -> None:
+    def read(self) -> bytes:
+        return os.pread(self.descriptor, self.size(), 0)
+
+    def replace(self, data: bytes, *, keep_time: bool = False) -> None:
         """New content under the old name; the old file stays whole until
         the rename."""
-        nofollow.write(self._workspace, self._path, (data,))
+        nofollow.write(self._workspace, self._path, (data,),
+                       keep_time=keep_time)
 
     def remove(self) -> None:
         nofollow.remove(self._workspace, self._path)
@@ -144,9 +148,8 @@ class SessionFile:
                 and "session" not in record][:most]
 
     def _count(self) -> int:
-        data = os.pread(self.descriptor, self.size(), 0)
         records = sum(json_object(line) is not None
-                      for line in data.split(b"\n"))
+                      for line in self.read().split(b"\n"))
         return records - (self.header() is not None)
 
     def _first_line(self) -> bytes:

@@ -15,13 +15,15 @@ name is its key.
 Hygiene moves sessions that nobody uses into the folder archive, and removes
 them from there when they are old. One that is archived is listed and read
 where it stands, and who writes to it brings it back. Of two of one name that
-which was written last is the session.
+which was written last is the session. From one that is always in use it
+removes what is as old as that.
 """
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -34,6 +36,7 @@ from claw.storage.session_place import file_name as file_name
 
 Record = dict[str, Any]
 
+SPARED = 200  # the newest records of a session, however old
 _TRIES = 3  # a file may be moved between looking and opening
 
 T = TypeVar("T")
@@ -144,6 +147,26 @@ class SessionStore:
             file.replace(head + _number_lines(
                 map(self._clean, records), 0, at))
 
+    def count_old(self, key: str, before: datetime) -> int:
+        """How many records `shorten` would remove."""
+        first = self.head(key, 1)
+        return (_count_old(self.load(key), _stamp(before))
+                if first and _is_old(first[0], _stamp(before)) else 0)
+
+    def shorten(self, key: str, before: datetime) -> int:
+        """Remove the records from before a moment, but never the newest
+        200; how many. The time of its last change stays: it says when
+        somebody last wrote."""
+        with self._lock(key, create=False) as file:
+            records = _session(key, file.read()).records
+            old = _count_old(records, _stamp(before))
+            if old:
+                head = json_line({"session": key,
+                                  "created_at": file.created_at()})
+                file.replace(head + _number_lines(records[old:], 0, ""),
+                             keep_time=True)
+            return old
+
     def clear(self, key: str) -> bool:
         """Remove the session, also from the archive; whether there was
         one."""
@@ -246,6 +269,17 @@ class SessionStore:
 def _explain_unknown(key: str) -> NotFoundError:
     return NotFoundError(f"there is no session {key!r}",
                          hint="list them with: claw session list")
+
+
+def _count_old(records: Sequence[Record], before: str) -> int:
+    return sum(1 for _ in takewhile(lambda record: _is_old(record, before),
+                                    records[:-SPARED]))
+
+
+def _is_old(record: Record, before: str) -> bool:
+    """Whether it was written before; what does not say when was not."""
+    at = record.get("at")
+    return isinstance(at, str) and at < before
 
 
 def _number_lines(records: Iterable[Record], count: int, at: str) -> bytes:

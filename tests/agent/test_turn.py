@@ -1,4 +1,5 @@
 import asyncio
+import gc
 import json
 
 import pytest
@@ -16,6 +17,8 @@ from claw.agent.rounds.events import (
     ToolStarted,
 )
 from claw.agent.rounds.outcome import MalformedCallError, TurnOptions
+from claw.agent.rounds.rounds import Rounds
+from claw.agent.rounds.turn import Turn
 from claw.agent.settings import (
     AgentSettings,
     ClassificationRule,
@@ -105,6 +108,21 @@ def test_a_plain_turn_asks_once_and_keeps_both_sides():
         "[2026-03-22 15:30:00 UTC] hi"]
     assert request.request.tools is None
     assert (request.model, request.temperature) == ("m", 0.7)
+
+
+@pytest.mark.parametrize("script", [["hello"], [native("a"), "done"]])
+def test_a_turn_that_has_ended_needs_no_search_for_garbage(echo, script):
+    agent = agent_of(script, tools=[echo])
+    gc.collect()
+    gc.disable()
+    try:
+        asyncio.run(agent.turn("hi"))
+        left = [one for one in gc.get_objects()
+                if isinstance(one, Turn | Rounds | TurnContext)]
+    finally:
+        gc.enable()
+
+    assert left == []
 
 
 def test_native_calls_go_out_as_tool_messages(echo):

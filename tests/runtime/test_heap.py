@@ -1,10 +1,14 @@
 """The heaps of a process with threads, as glibc tells them."""
 
+import gc
 import os
 import subprocess
 import sys
+import weakref
 
 import pytest
+
+from claw.runtime.process.heap import give_back
 
 CODE = """
 import ctypes, sys, threading
@@ -35,3 +39,20 @@ def test_threads_share_one_heap(how, environment, is_one):
         [sys.executable, "-c", CODE, how], capture_output=True, text=True,
         env={"PATH": os.environ["PATH"], **environment}, check=True)
     assert (done.stderr.count("Arena ") == 1) is is_one
+
+
+def test_garbage_is_looked_for_before_memory_is_given_back():
+    class Ring:
+        pass
+    ring = Ring()
+    ring.itself = ring
+    left = weakref.ref(ring)
+    gc.disable()
+    try:
+        del ring
+        assert left() is not None
+        give_back()
+    finally:
+        gc.enable()
+
+    assert left() is None

@@ -432,3 +432,72 @@ def append_until(directory, worker, hygiene):
         store.load("shared")
         count += 1
     return count
+
+
+def append_daily(store, key, days):
+    """A message for each of so many days, the last one of today."""
+    today = datetime(2026, 6, 15, 12, tzinfo=UTC)
+    store.append(key, [{**chat(f"{age} days old"), "at":
+                        f"{today - timedelta(days=age):%Y-%m-%dT%H:%M:%SZ}"}
+                       for age in reversed(range(days))])
+    return today
+
+
+def test_an_old_beginning_goes_and_the_newest_messages_never_do(tmp_path):
+    store = SessionStore(tmp_path / "sessions")
+    today = append_daily(store, "work", 300)
+    counted = store.count_old("work", today - timedelta(days=250))
+    removed = store.shorten("work", today - timedelta(days=250))
+    left = data_of(store.load("work"))
+    spared = store.shorten("work", today + timedelta(days=1))
+    store.append("work", [chat("new")])
+
+    assert counted == removed == 49
+    assert left[0] == chat("250 days old")
+    assert spared == 51
+    assert data_of(store.load("work")) == [
+        *left[51:], chat("new")]
+    assert len(left[51:]) == 200
+    assert store.list()[0].messages == 201
+
+
+def test_a_session_that_is_shortened_is_as_old_as_before(tmp_path):
+    store = SessionStore(tmp_path / "sessions")
+    today = append_daily(store, "work", 300)
+    made = store.read("work").created_at
+    path = store.list()[0].path
+    os.utime(path, (1_700_000_000, 1_700_000_000))
+    mode = path.stat().st_mode
+    store.shorten("work", today)
+
+    assert path.stat().st_mtime == 1_700_000_000
+    assert path.stat().st_mode == mode
+    assert store.read("work").created_at == made
+
+
+def test_a_message_without_a_time_is_not_old(tmp_path):
+    (tmp_path / "sessions").mkdir()
+    (tmp_path / "sessions" / "bare.jsonl").write_text(
+        json.dumps({"role": "user", "content": "x"}) + "\n"
+        + '{"at": "2020-01-01T00:00:00Z"}\n' * 300)
+    store = SessionStore(tmp_path / "sessions")
+
+    assert store.count_old("bare", datetime.now(UTC)) == 0
+    assert store.shorten("bare", datetime.now(UTC)) == 0
+
+
+def test_who_waits_for_a_session_that_is_shortened_writes_to_the_new_file(
+        tmp_path):
+    store = SessionStore(tmp_path / "sessions")
+    today = append_daily(store, "shared", 300)
+    with ThreadPoolExecutor(3) as pool:
+        writing = [pool.submit(append_many, tmp_path / "sessions", worker, 50)
+                   for worker in range(2)]
+        for age in range(100, 0, -1):
+            store.shorten("shared", today - timedelta(days=age))
+        for one in writing:
+            one.result()
+
+    said = [record["data"]["content"] for record in store.load("shared")]
+    assert sorted(text for text in said if "/" in text) == sorted(
+        f"{worker}/{number}" for worker in range(2) for number in range(50))

@@ -1,5 +1,6 @@
 """How SQLite is opened, written, and complained about."""
 
+import asyncio
 import contextlib
 import os
 import resource
@@ -9,11 +10,16 @@ import sqlite3
 import subprocess
 import sys
 import threading
+from functools import partial
 
 import pytest
 
 from claw.core.errors import StorageError, UnavailableError
+from claw.core.ledger import CallStart
 from claw.storage import sqlite
+from claw.storage.ledger import SqliteLedger
+from claw.storage.log.opening import open_writer
+from claw.storage.queue.sqlite import SqliteQueue
 from claw.storage.sqlite import (
     CorruptError,
     connect,
@@ -38,6 +44,37 @@ def test_a_new_file_gets_the_settings_of_the_house(tmp_path):
     with contextlib.closing(connect(tmp_path / "a.db",
                                     synchronous="FULL")) as connection:
         assert pragma(connection, "synchronous") == 2
+
+
+@pytest.mark.parametrize("readonly", [False, True])
+def test_a_file_that_stays_open_for_months_takes_little_memory(
+        tmp_path, readonly):
+    connect(tmp_path / "a.db").close()
+    with contextlib.closing(connect(tmp_path / "a.db", readonly=readonly,
+                                    small=True)) as connection:
+        assert pragma(connection, "mmap_size") == 0
+        assert pragma(connection, "cache_size") == -500
+
+
+def test_what_a_service_keeps_open_is_opened_so(tmp_path, monkeypatch):
+    opened = []
+
+    class Noted(sqlite3.Connection):
+        def __init__(self, name, *args, **options):
+            super().__init__(name, *args, **options)
+            opened.append(self)
+    real = sqlite3.connect
+    monkeypatch.setattr(sqlite3, "connect", partial(real, factory=Noted))
+    ledger = SqliteLedger(tmp_path / "state" / "ledger.db")
+    ledger.reserve(CallStart("openai", "gpt-5", 0.5, "t1", "ask"))
+    log = open_writer(tmp_path / "state" / "log.db")
+    queue = SqliteQueue(tmp_path / "state" / "queue.db")
+
+    assert [(pragma(one, "cache_size"), pragma(one, "mmap_size"))
+            for one in opened] == [(-500, 0)] * 4
+    asyncio.run(queue.aclose())
+    log.close()
+    ledger.close()
 
 
 def test_the_journal_mode_of_an_existing_file_is_left_alone(tmp_path):

@@ -156,6 +156,15 @@ class Turn:
         return list(self._agent.hints)
 
     async def run(self) -> TurnResult:
+        """The answer; once, since a turn that has ended lets go of what
+        knows it: else all of it waits for the garbage collector."""
+        try:
+            return await self._run()
+        finally:
+            self._context.models = None
+            del self._rounds
+
+    async def _run(self) -> TurnResult:
         agent, conversation = self._agent, self._conversation
         check(self._context.cancel)
         if not conversation.has_system:

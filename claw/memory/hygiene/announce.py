@@ -23,7 +23,8 @@ from claw.memory.settings import MemorySettings
 _MANY = 100
 _SHARE = 0.05
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
-_FILES = {"memory": "archived daily files", "sessions": "archived sessions"}
+_FILES = {"memory": "archived daily files", "sessions": "archived sessions",
+          "messages": "messages of sessions in use"}
 
 
 class Decision(Value):
@@ -65,6 +66,12 @@ def list_retention(settings: MemorySettings) -> dict[str, int]:
                settings.policy.retention_days_by_category.items()}}
 
 
+def count_session_days(settings: MemorySettings) -> int:
+    """How old the messages of a session get, in use or not; 0 for ever."""
+    days = settings.archive_after_days, settings.purge_after_days
+    return sum(days) if min(days) > 0 else 0
+
+
 def list_rules(settings: MemorySettings, store: str) -> dict[str, Any]:
     """What an announcement holds for."""
     return {"store": store, "categories": {
@@ -74,6 +81,7 @@ def list_rules(settings: MemorySettings, store: str) -> dict[str, Any]:
                 name.strip().lower()
                 for name in settings.policy.retention_days_by_category),
             "purge_after_days": settings.purge_after_days,
+            "session_days": count_session_days(settings),
             "max_size_mb": settings.max_size_mb}
 
 

@@ -14,6 +14,7 @@ COUNTS = {
     "archived_session_files": "sessions archived",
     "purged_memory_archives": "archived daily files removed",
     "purged_session_archives": "archived sessions removed",
+    "removed_messages": "old messages of sessions in use removed",
     "pruned_conversation_rows": "old conversation memories removed",
     "pruned_rows": "old memories of other categories removed",
     "pruned_versions": "old states of memories removed",

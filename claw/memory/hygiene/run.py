@@ -16,7 +16,12 @@ from collections.abc import Callable, Collection, Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from claw.core.errors import ClawError, StorageError, UnavailableError
+from claw.core.errors import (
+    ClawError,
+    NotFoundError,
+    StorageError,
+    UnavailableError,
+)
 from claw.core.memory import CONVERSATION, DAILY, Memory, UndoesPurges
 from claw.core.value import replace
 from claw.memory import times
@@ -41,7 +46,7 @@ from claw.memory.markdown.rows import KEPT_BY
 from claw.memory.settings import MemorySettings
 from claw.memory.snapshot.file import keep_snapshot, snapshot_text
 from claw.security.files import nofollow
-from claw.storage.sessions import file_name
+from claw.storage.sessions import SessionStore, file_name
 
 _SHED = {"conversation": "shed_conversation_rows",
          "versions": "shed_versions", "cache": "shed_cache_rows"}
@@ -103,6 +108,7 @@ class _Run:
         self._progress = progress
         self._dry = dry
         self._uptime = uptime
+        self._sessions = SessionStore(workspace / archive.SESSIONS.folder)
         self._state = read_state(workspace)
         self._rules = announce.list_rules(settings, announce.name_store(
             workspace, self._backend()))
@@ -146,6 +152,7 @@ class _Run:
             archive.DAILY, "purged_memory_archives")
         yield "removing old archives of sessions", lambda: self._purge(
             archive.SESSIONS, "purged_session_archives")
+        yield "removing old messages of sessions", self._shorten
         yield "archiving daily files", lambda: self._archive(
             archive.DAILY, "archived_memory_files",
             announce.list_retention(self._settings).get(DAILY, 0)
@@ -183,6 +190,9 @@ class _Run:
             # Its own step tells what is wrong with a folder.
             with contextlib.suppress(OSError, StorageError):
                 files[kind.folder] = len(self._find_outdated(kind, moment))
+        with contextlib.suppress(OSError, StorageError):
+            files["messages"] = sum(
+                number for *_, number in self._find_old_messages(moment))
         due = Announcement(
             self._now, self._expire(tools, moment, dry=True), files,
             tools.shed(limit, dry=True)[CONVERSATION]
@@ -203,6 +213,27 @@ class _Run:
             self._workspace, kind, names)
         for name in done:
             self._count(count, "removed", kind.archive_path(name))
+
+    def _find_old_messages(self, moment: datetime | None
+                           ) -> Iterator[tuple[str, datetime, int]]:
+        """Of sessions in use: what is as old as an archived session is when
+        it goes. Each session, from before when, and how many."""
+        before = self._before(
+            announce.count_session_days(self._settings), moment)
+        if before is None:
+            return
+        for info in self._sessions.list():
+            if not info.archived and (number := self._sessions.count_old(
+                    info.key, before)):
+                yield info.key, before, number
+
+    def _shorten(self) -> None:
+        for key, before, number in self._find_old_messages(
+                self._decision.moment):
+            with contextlib.suppress(NotFoundError):  # archived just now
+                self._counts["removed_messages"] += (
+                    number if self._dry
+                    else self._sessions.shorten(key, before))
 
     def _archive(self, kind: archive.Kind, count: str, days: int,
                  protected: Collection[str] = ()) -> None:

@@ -236,12 +236,13 @@ def _shed_batch(connection: sqlite3.Connection, kind: str, excess: int,
         freed += _cost(kind, size)
         if freed >= excess:
             break
-    listed = ",".join(map(str, numbers))
+    listed = rows.write_ids(numbers)
     table, column = _SHED[kind][:2]
     if kind == CONVERSATION:
-        rows.delete(connection, f"rid IN ({listed})", (), now=None)
+        rows.delete(connection, f"rid {rows.IN_IDS}", (listed,), now=None)
     else:
-        connection.execute(f"DELETE FROM {table} WHERE {column} IN ({listed})")
+        connection.execute(
+            f"DELETE FROM {table} WHERE {column} {rows.IN_IDS}", (listed,))
     return len(numbers), freed
 
 
@@ -284,10 +285,11 @@ def _estimate(connection: sqlite3.Connection, excess: int,
 
 def _drop_memories(connection: sqlite3.Connection, values: Any,
                    kept_at: str | None) -> int:
-    listed = ",".join(str(rid) for rid, in connection.execute(
-        f"SELECT rid FROM memories WHERE {_EXPIRED} LIMIT {BATCH}", values))
-    return rows.delete(connection, f"rid IN ({listed})", (), now=kept_at,
-                       ended_by="purged") if listed else 0
+    found = [rid for rid, in connection.execute(
+        f"SELECT rid FROM memories WHERE {_EXPIRED} LIMIT {BATCH}", values)]
+    return rows.delete(
+        connection, f"rid {rows.IN_IDS}", (rows.write_ids(found),),
+        now=kept_at, ended_by="purged") if found else 0
 
 
 def _note_arrivals(connection: sqlite3.Connection, at: str) -> int:

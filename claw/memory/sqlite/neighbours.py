@@ -9,13 +9,15 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from claw.memory.search.scoring import GAP_S, REACH
+from claw.memory.sqlite.rows import IN_IDS, write_ids
 
 # For each row the two before and the two after, in the order of the
 # conversation; superseded ones do not count.
 _BESIDE = """
 SELECT m.rid, m.created_at, n.rid, n.created_at
 FROM memories AS m CROSS JOIN memories AS n
-WHERE m.rid IN ({rids}) AND m.session_id IS NOT NULL AND n.rid IN (
+WHERE m.rid {ids}
+AND m.session_id IS NOT NULL AND n.rid IN (
     SELECT * FROM (SELECT rid FROM memories AS a
         WHERE a.session_id = m.session_id AND a.superseded_by IS NULL
         AND (a.created_at, a.rid) {sign} (m.created_at, m.rid)
@@ -29,11 +31,11 @@ def neighbours(connection: sqlite3.Connection, rids: Sequence[int]
     """(row, its neighbour, distance 1 or 2) for rows with a session."""
     if not rids:
         return
-    wanted = ",".join(map(str, rids))
+    wanted = write_ids(rids)
     for sign, order in ((">", "ASC"), ("<", "DESC")):
         last, distance = None, 0
         for rid, at, other, beside_at in connection.execute(_BESIDE.format(
-                rids=wanted, sign=sign, order=order, reach=REACH)):
+                ids=IN_IDS, sign=sign, order=order, reach=REACH), (wanted,)):
             distance = distance + 1 if rid == last else 1
             last = rid
             if _apart_s(at, beside_at) <= GAP_S:

@@ -39,6 +39,7 @@ from claw.memory.search.scoring import (
     weight,
 )
 from claw.memory.sqlite.neighbours import neighbours
+from claw.memory.sqlite.rows import IN_IDS, write_ids
 from claw.memory.sqlite.schema import read_number
 from claw.text.segment import is_han_character
 
@@ -317,7 +318,6 @@ def _rows(connection: sqlite3.Connection, rids: Iterable[int],
     """Live rows of these ids that the filters let through, newest update
     first: the order of ties. `words`: with their segmented text."""
     found, values = conditions(filters)
-    wanted = ",".join(map(str, dict.fromkeys(rids)))
     narrowed = "".join(f" AND {condition}" for condition in found)
     segmented = "memories_fts.key, memories_fts.content" if words else "'', ''"
     joined = (" CROSS JOIN memories_fts ON memories_fts.rowid = memories.rid"
@@ -326,16 +326,17 @@ def _rows(connection: sqlite3.Connection, rids: Iterable[int],
         f"SELECT memories.rid, {segmented}, memories.sender,"
         f" substr(memories.content, 1, {HEAD}), memories.created_at"
         f" FROM memories{joined}"
-        f" WHERE memories.rid IN ({wanted}){narrowed}"
-        " ORDER BY memories.updated_at DESC, memories.rid DESC", values)}
+        f" WHERE memories.rid {IN_IDS}{narrowed}"
+        " ORDER BY memories.updated_at DESC, memories.rid DESC",
+        (write_ids(rids), *values))}
 
 
 def _senders(connection: sqlite3.Connection, last: int
              ) -> list[str | None]:
     """Who said a sample of the rows."""
-    wanted = ",".join(map(str, sample_rids(last)))
     return [sender for (sender,) in connection.execute(
-        f"SELECT sender FROM memories WHERE rid IN ({wanted})")]
+        f"SELECT sender FROM memories WHERE rid {IN_IDS}",
+        (write_ids(sample_rids(last)),))]
 
 
 def _newest(connection: sqlite3.Connection, filters: Filters, limit: int

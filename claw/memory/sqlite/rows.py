@@ -20,6 +20,9 @@ from claw.text.segment import clean
 FIELDS = MemoryEntry.__match_args__
 SELECTED = ", ".join("NULL" if name == "score" else f"memories.{name}"
                      for name in FIELDS)
+# Numbers in the text would make each statement another one, which the
+# connection keeps for the next time that never comes.
+IN_IDS = "IN (SELECT value FROM json_each(?))"
 _BATCH = 500
 _MOST_RID = 2**62  # above, row ids may run out
 _KEPT = ", ".join(schema.COLUMNS)
@@ -195,7 +198,12 @@ def by_rid(connection: sqlite3.Connection, rids: list[int]
     """The memories with these row ids."""
     return {row[0]: read_entry(row[1:]) for row in connection.execute(
         f"SELECT memories.rid, {SELECTED} FROM memories"
-        f" WHERE memories.rid IN ({','.join(map(str, rids))})")}
+        f" WHERE memories.rid {IN_IDS}", (write_ids(rids),))}
+
+
+def write_ids(rids: Iterable[int]) -> str:
+    """Row ids as the value of `IN_IDS`."""
+    return f"[{','.join(map(str, rids))}]"
 
 
 def delete(connection: sqlite3.Connection, condition: str,

@@ -8,22 +8,27 @@ Source: mallopt(3), malloc_trim(3), malloc.h.
 """
 
 import ctypes
+import gc
 import os
 
 _M_ARENA_MAX = -8
+_libc = ctypes.CDLL(None)
 
 
 def use_one_heap() -> None:
     """Before there are threads. Nothing where the C library knows it not
     (musl, macOS), or MALLOC_ARENA_MAX says otherwise."""
     if "MALLOC_ARENA_MAX" not in os.environ:
-        mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+        mallopt = getattr(_libc, "mallopt", None)
         if mallopt is not None:
             mallopt(_M_ARENA_MAX, 1)
 
 
 def give_back() -> None:
-    """What lies free, to the system; nothing where the C library can't."""
-    malloc_trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    """Look for garbage (claw's threshold, made for commands, may wait for
+    thousands of messages), and give what lies free to the system where the
+    C library can."""
+    gc.collect()
+    malloc_trim = getattr(_libc, "malloc_trim", None)
     if malloc_trim is not None:
         malloc_trim(0)

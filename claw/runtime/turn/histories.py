@@ -149,11 +149,12 @@ class Histories:
         records: list[dict[str, Any]] = []
         if self._store is not None:
             try:
-                records = await asyncio.to_thread(self._store.load, key)
+                records = await asyncio.to_thread(
+                    self._store.tail, key, TAIL)
             except StorageError as error:
                 self._log("session.unreadable", session=key,
                           error=error.message)
-        known = _numbers(records[-TAIL:])
+        known = _numbers(records)
         for row in pending:
             if row.op.op == "clear":
                 records, known = [], set()

@@ -42,7 +42,8 @@ def open_in(folder: int, last: str, path: Path, flags: int) -> int:
     try:
         number = open_part(folder, last, flags | _FILE)
     except OSError as error:
-        raise _explain(error, folder, last, path) from error
+        _refuse_odd(error, folder, last, path)
+        raise
     found = os.fstat(number)
     if is_plain(found):
         return number
@@ -62,26 +63,30 @@ def read(root: Path, name: str | Path, size: int = -1) -> bytes:
 
 
 def write(root: Path, name: str | Path, pieces: Iterable[bytes], *,
-          make: bool = True, sync: bool = True) -> None:
+          make: bool = True, sync: bool = True,
+          keep_time: bool = False) -> None:
     """Put a text in the place of a file, whole or not at all, on the disk
     with `sync`; `make` makes its folders, the mode of a file that is there
-    is kept."""
+    is kept, and with `keep_time` when it was last changed."""
     with _parent(root, name, make=make) as (folder, last):
         found = status_in(folder, last)
         if found is not None and not stat.S_ISREG(found.st_mode):
             raise refuse(root / name, found)
         replace_in(folder, last, pieces,
                    0o600 if found is None else stat.S_IMODE(found.st_mode),
-                   sync=sync)
+                   sync=sync, changed_ns=found.st_mtime_ns
+                   if keep_time and found is not None else None)
         if sync:
             with _readable(folder) as number:
                 os.fsync(number)
 
 
 def replace_in(folder: int, last: str, pieces: Iterable[bytes],
-               mode: int | None, *, sync: bool = True) -> None:
+               mode: int | None, *, sync: bool = True,
+               changed_ns: int | None = None) -> None:
     """Write beside and rename: a reader sees the old or the new text.
-    `mode` None: that of the umask. Raises OSError."""
+    `mode` None: that of the umask; `changed_ns` is when it was changed, if
+    not now. Raises OSError."""
     draft = f".claw-{os.urandom(8).hex()}.tmp"
     number = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FILE,
                      0o666 if mode is None else 0o600, dir_fd=folder)
@@ -91,6 +96,8 @@ def replace_in(folder: int, last: str, pieces: Iterable[bytes],
             if mode is not None:
                 os.fchmod(number, mode)
             file.flush()
+            if changed_ns is not None:
+                os.utime(number, ns=(changed_ns, changed_ns))
             if sync:
                 os.fsync(number)
         os.rename(draft, last, src_dir_fd=folder, dst_dir_fd=folder)
@@ -231,13 +238,15 @@ def _step(folder: int, part: str, path: Path) -> int:
     try:
         return open_part(folder, part, DIRECTORY)
     except OSError as error:
-        raise _explain(error, folder, part, path) from error
+        _refuse_odd(error, folder, part, path)
+        raise
 
 
-def _explain(error: OSError, folder: int, last: str, path: Path
-             ) -> OSError | StorageError:
+def _refuse_odd(error: OSError, folder: int, last: str, path: Path) -> None:
+    """Raise StorageError where what stands there is why it failed."""
     found = status_in(folder, last) if error.errno in _ODD else None
-    return error if found is None else refuse(path, found)
+    if found is not None:
+        raise refuse(path, found) from error
 
 
 def open_part(folder: int, part: str, flags: int) -> int:

@@ -13,7 +13,7 @@ def open_writer(path: Path) -> sqlite3.Connection:
     """The file, made where there is none. What is removed from it is
     overwritten in its page."""
     make_private(path)
-    connection = connect(path, busy_timeout_s=WAIT_S)
+    connection = connect(path, busy_timeout_s=WAIT_S, small=True)
     try:
         with translated(path):
             connection.execute("PRAGMA secure_delete=ON").fetchone()

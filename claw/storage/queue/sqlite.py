@@ -87,7 +87,7 @@ class SqliteQueue(Queue):
         self._departures = Departures(self._path, self._here)
         writing = _open(self._path)
         try:
-            reading = connect(self._path, readonly=True)
+            reading = connect(self._path, readonly=True, small=True)
         except BaseException:
             writing.close()
             raise
@@ -369,7 +369,7 @@ def _open(path: Path) -> sqlite3.Connection:
     """A connection that writes, to a file with our tables. Messages are
     private: a new file is the owner's alone."""
     make_private(path)
-    connection = connect(path, synchronous="FULL")
+    connection = connect(path, synchronous="FULL", small=True)
     try:
         with translated(path):
             connection.execute(f"PRAGMA journal_size_limit={_LOG_BYTES}")

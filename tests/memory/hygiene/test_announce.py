@@ -20,6 +20,7 @@ from claw.memory.hygiene.state import (
 from claw.memory.markdown.backend import MarkdownMemory
 from claw.memory.settings import MemoryPolicySettings, MemorySettings
 from claw.memory.sqlite.backend import SqliteMemory
+from claw.storage.sessions import SessionStore
 from claw.testing.reference_brain import reference_brain
 
 NOW = datetime(2026, 6, 15, 12, tzinfo=UTC)
@@ -73,7 +74,7 @@ def test_the_first_purge_is_announced_a_day_before(store):
     late = store.tidy(hours=0.2)
 
     assert first.announced == Announcement(
-        NOW, {"conversation": 2}, {"memory": 0, "sessions": 0})
+        NOW, {"conversation": 2}, {"memory": 0, "sessions": 0, "messages": 0})
     assert "2 memories of category conversation" in first.announcement
     assert "unchanged for 30 days" in first.announcement
     assert "from 2026-06-16 12:00 UTC on" in first.announcement
@@ -82,6 +83,38 @@ def test_the_first_purge_is_announced_a_day_before(store):
     assert early.announced == first.announced
     assert [removed(report) for report in (first, early, late)] == [0, 0, 2]
     assert (late.announced, store.keys()) == (None, set())
+
+
+def test_old_messages_of_a_session_in_use_go_a_day_after_they_were_announced(
+        store):
+    sessions = SessionStore(store.workspace / "sessions")
+    for age in (60, 37.5, 36.5):
+        sessions.append("work", [
+            {"at": f"{NOW - timedelta(days=age):%Y-%m-%dT%H:%M:%SZ}",
+             "text": f"{age:g}/{number}"} for number in range(250)])
+    first = store.tidy()
+    kept = len(sessions.load("work"))
+    later = store.tidy(hours=24.1)
+
+    assert first.announced.files["messages"] == 500
+    assert "500 messages of sessions in use (for good)" in first.announcement
+    assert "claw config set memory.purge_after_days 0" in first.announcement
+    assert kept == 750
+    assert later.counts["removed_messages"] == 500
+    assert "500 old messages of sessions in use removed" in later.lines()
+    assert [record["text"] for record in sessions.load("work")] == [
+        f"36.5/{number}" for number in range(250)]
+
+
+@pytest.mark.parametrize("settings", [
+    {"archive_after_days": 0}, {"purge_after_days": 0}])
+def test_sessions_that_are_kept_for_ever_keep_all_messages(store, settings):
+    sessions = SessionStore(store.workspace / "sessions")
+    sessions.append("work", [{"at": "2020-01-01T00:00:00Z"}] * 300)
+    for _ in range(2):
+        store.tidy(hours=25, **settings)
+
+    assert len(sessions.load("work")) == 300
 
 
 def test_one_day_is_one_day(store):

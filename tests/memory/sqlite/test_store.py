@@ -56,6 +56,37 @@ def test_outside_tools_find_the_columns_of_the_reference(memory, tmp_path):
                     " FROM embedding_cache")
 
 
+class Spy:
+    """A connection that notes its statements."""
+
+    def __init__(self, connection):
+        self._connection = connection
+        self.statements = set()
+
+    def execute(self, sql, *values):
+        self.statements.add(sql)
+        return self._connection.execute(sql, *values)
+
+    def __getattr__(self, name):
+        return getattr(self._connection, name)
+
+
+def test_statements_are_the_same_whatever_is_found(memory):
+    """Each other one is kept by the connection: up to 128, of megabytes
+    in all."""
+    spy = memory._connection = Spy(memory._connection)
+    said = []
+    for start in (0, 100):
+        for number in range(start, start + 20):
+            memory.store(f"k{number}", f"green tea {number}",
+                         "conversation", "s")
+        spy.statements.clear()
+        assert memory.recall("tea with milk", 5)
+        said.append(frozenset(spy.statements))
+
+    assert said[0] == said[1]
+
+
 def test_the_index_follows_every_kind_of_write(memory, tmp_path):
     for number in range(30):
         memory.store(f"k{number}", f"word{number} text")

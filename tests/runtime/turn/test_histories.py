@@ -159,9 +159,9 @@ async def test_a_file_that_can_not_be_read_costs_the_past_not_the_turn(
     async with house() as h:
         await h.say("k", "one")
 
-        def load(key):
+        def tail(key, most):
             raise StorageError("unreadable")
-        h.store.load = load
+        h.store.tail = tail
         assert await h.get("k") == both("one")
         assert h.events[0][0] == "session.unreadable"
 

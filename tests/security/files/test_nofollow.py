@@ -43,6 +43,27 @@ def test_a_file_that_is_replaced_keeps_its_mode(root):
     assert stat.S_IMODE((root / "a").stat().st_mode) == 0o640
 
 
+def test_a_file_that_is_replaced_may_keep_when_it_was_changed(root):
+    (root / "a").write_text("x")
+    os.utime(root / "a", (1_700_000_000, 1_700_000_000))
+    nofollow.write(root, "a", (b"y",), keep_time=True)
+    nofollow.write(root, "b", (b"y",), keep_time=True)
+
+    assert (root / "a").stat().st_mtime == 1_700_000_000
+    assert (root / "a").read_bytes() == b"y"
+    assert (root / "b").stat().st_mtime > 1_700_000_000
+
+
+@pytest.mark.parametrize("name", ["none/a", "state/none"])
+def test_an_error_is_not_its_own_cause(root, name):
+    """It would keep every value on its way until the next look for
+    garbage."""
+    with pytest.raises(FileNotFoundError) as caught:
+        nofollow.open_file(root, name)
+
+    assert caught.value.__cause__ is None
+
+
 def test_a_workspace_that_its_owner_linked_is_used(root, tmp_path):
     (tmp_path / "link").symlink_to("ws")
     nofollow.write(tmp_path / "link", "state/a", (b"x",))
