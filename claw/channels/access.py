@@ -200,13 +200,15 @@ class Pairing:
         now = self._clock()
         if len(self._wrong) >= _CHATS:
             self._wrong.clear()
-        self._locked = {c: t for c, t in self._locked.items() if t > now}
+        while self._locked and next(iter(self._locked.values())) <= now:
+            del self._locked[next(iter(self._locked))]  # the oldest
         self._crowd.append(now)
         is_crowd = (len(self._crowd) == _CROWD
                     and now - self._crowd[0] < LOCK_S)
         self._wrong[chat] = self._wrong.get(chat, 0) + 1
         if is_crowd or self._wrong[chat] >= LOCK_TRIES:
             del self._wrong[chat]
+            self._locked.pop(chat, None)
             self._locked[chat] = now + LOCK_S
         self._compared += 1
         if self._compared == _SHORT_TRIES and self.code is not None:
