@@ -1,20 +1,27 @@
 """Whether `claw listen` levels off: a replayed week with memory on.
 
-    python bench/week.py [--days 7] [--messages 400] [--chats 20]
-        [--trace] [--directory DIR]
+    python bench/week.py [--days 21] [--messages 150] [--chats 20]
+        [--keep 3] [--trace] [--directory DIR]
 
 A real `claw listen` between a fake Telegram and an instant model; its wall
 clock jumps on by STEP_H hours after each share of a day's messages, and what
 it does every ten minutes or every hour it does every second instead, so that
 retention, hygiene and rotation have their turn on each replayed day. Of ten
 messages one stores a memory, one recalls, one writes a file, one runs a
-command, one brings a document; the rest are talk. An idle `claw listen` whose
-clock jumps alike stands beside it: the flat line to compare with.
+command, one brings a document; the rest are talk. What claw keeps for a week,
+a month or a year it keeps for --keep days, and of a session the newest 20
+messages, so that the run sees the end of it (0: as shipped). An idle `claw
+listen` whose clock jumps alike stands beside it: the flat line to compare
+with.
 
-A row for each replayed day: resident memory of both (MB), of Python's objects
-alone with --trace (then all is slower and larger), descriptors, threads,
-tasks, and each kind of file (MB, number). Then the growth of the second half,
-fitted, per day and per message; with --trace what grew.
+A row for each replayed day: resident memory of both (MB), and of the busy one
+what is its own (anonymous) and what are pages of files (programs, brain.db),
+which the system can take back; of Python's objects alone with --trace (then
+all is slower and larger), descriptors, threads, tasks, files (MB, number).
+Then the growth over the first and over the last third of the days (the median
+of the slopes between all pairs of its days), and whether it has levelled off:
+at most 1 % (memory, files) or 3 (numbers) in the last third. Each kind of file
+too; with --trace what grew. Ends with 1 where something has not.
 """
 
 import argparse
@@ -38,6 +45,8 @@ from runtime_peers import Model, Telegram, Wire
 from claw.testing.fake_telegram import FakeTelegram
 
 STEP_H = 4
+LEVEL = 0.01  # of a size that may come in the last third
+LEVEL_COUNT = 3
 TENDING_S = 2.2
 WORDS = ("harbour", "kettle", "violin", "glacier", "saffron", "bicycle",
          "lantern", "meadow", "compass", "orchard", "velvet", "thunder",
@@ -89,7 +98,7 @@ class Assistant(Wire):
 def _choose(number: int) -> tuple[str, dict[str, Any]] | None:
     words = " ".join(random.Random(-number).choices(WORDS, k=12))
     return {
-        0: ("memory_store", {"key": f"fact {number}",
+        0: ("memory_store", {"key": f"fact {number % 300}",
                              "content": f"{words} {number}"}),
         1: ("memory_recall", {"query": words}),
         2: ("file_write", {"path": f"notes/{number % 50}.md",
@@ -120,16 +129,16 @@ class Listen(NamedTuple):
 
 
 @contextlib.contextmanager
-def listen(home: Path, telegram: str, model: str, *, trace: bool = False
-           ) -> Iterator[Listen]:
+def listen(home: Path, telegram: str, model: str, *, keep: int,
+           trace: bool = False) -> Iterator[Listen]:
     home.mkdir(parents=True)
     config = home / "config.toml"
+    kept = _KEPT.format(keep=keep, purge=keep - 1) if keep else ""
     config.write_text(f"""\
 default_provider = "custom:{model}"
 default_model = "m"
-[memory]
-backend = "sqlite"
-[autonomy]
+memory.backend = "sqlite"
+{kept}[autonomy]
 level = "full"
 max_actions_per_hour = 1000000
 max_cost_per_day_cents = 100000000
@@ -143,9 +152,9 @@ api_base_url = "{telegram}"
     clock.write_text("0")
     log = (home / "log.txt").open("wb")
     with Running(subprocess.Popen(
-            [sys.executable, "-c", _CHILD, str(int(trace)), "--config-dir",
-             str(home), "listen", "-q"], stdin=subprocess.DEVNULL,
-            stdout=log, stderr=log, cwd=home, env={
+            [sys.executable, "-c", _CHILD, str(int(trace)), str(keep),
+             "--config-dir", str(home), "listen", "-q"],
+            stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=home, env={
                 "PATH": os.environ["PATH"], "HOME": str(home),
                 "XDG_RUNTIME_DIR": str(home), **({
                     "MALLOC_ARENA_MAX": os.environ["MALLOC_ARENA_MAX"]}
@@ -154,11 +163,23 @@ api_base_url = "{telegram}"
         yield Listen(running, clock, home / "workspace")
 
 
-# claw as it is with another clock, often tending, and a thread that notes
-# the number of tasks and, traced, the memory of Python's objects.
+_KEPT = """\
+memory.archive_after_days = 1
+memory.purge_after_days = {purge}
+memory.conversation_retention_days = {keep}
+memory.undo_retention_days = {keep}
+memory.history_retention_days = {keep}
+memory.policy.retention_days_by_category.daily = {keep}
+log.keep_days = {keep}
+channels_config.files_keep_days = {keep}
+"""
+
+# claw as it is with another clock (that of hygiene's uptime too), often
+# tending, and a thread that notes the number of tasks and, traced, the
+# memory of Python's objects.
 _CHILD = """
 import asyncio, datetime, gc, os, pathlib, sys, threading, time
-trace = sys.argv.pop(1) == "1"
+trace, keep = sys.argv.pop(1) == "1", int(sys.argv.pop(1))
 if trace:
     import tracemalloc
     tracemalloc.start(3)
@@ -222,6 +243,15 @@ def watch(loop):
 asyncio.set_event_loop_policy(Policy())
 import claw.runtime.maintenance as maintenance
 maintenance.TEND_S, maintenance.MEMORY_S = 1.0, 2.0
+import claw.memory.hygiene.announce as announce
+from claw.memory.hygiene.state import Uptime
+announce.read_uptime = lambda: Uptime("bench", read_clock())
+if keep:
+    import claw.storage.ledger as ledger
+    import claw.storage.queue.maintenance as kept
+    import claw.storage.sessions as sessions
+    ledger.KEPT_DAYS, sessions.SPARED = keep, 20
+    kept.PAYLOADS_S = kept.IDS_S = keep * 86400.0
 from claw.__main__ import main
 sys.argv[0] = "claw"
 sys.exit(main())
@@ -235,6 +265,8 @@ class Mark(NamedTuple):
     """One replayed day."""
 
     rss_mb: float
+    own_mb: float
+    mapped_mb: float
     idle_mb: float
     objects_mb: float
     fds: int
@@ -255,9 +287,27 @@ def measure(busy: Listen, idle: Listen) -> tuple[Mark, dict[str, float]]:
                 count += 1
                 sizes[_kind(path.relative_to(busy.running.home))] += (
                     path.stat().st_size / 2**20)
-    return Mark(print_.rss_mb, footprint(idle.running).rss_mb,
+    rss, own = find_lowest(busy.running.pid)
+    return Mark(rss, own, rss - own, split_rss(idle.running.pid)[0],
                 float(busy.traced or 0) / 2**20, print_.fds, print_.threads,
                 print_.tasks, sum(sizes.values()), count), dict(sizes)
+
+
+def find_lowest(pid: int) -> tuple[float, float]:
+    """Of three looks: hygiene, which opens brain.db once more, may be at
+    work in one of them."""
+    looks = []
+    for _ in range(3):
+        looks.append(split_rss(pid))
+        time.sleep(0.5)
+    return min(looks)
+
+
+def split_rss(pid: int) -> tuple[float, float]:
+    """Resident memory (MB), and what of it is no page of a file."""
+    found = {line.split()[0]: int(line.split()[1]) / 1024 for line in Path(
+        f"/proc/{pid}/smaps_rollup").read_text().splitlines()[1:]}
+    return found["Rss:"], found["Anonymous:"]
 
 
 def _kind(path: Path) -> str:
@@ -296,37 +346,73 @@ def replay(busy: Listen, idle: Listen, telegram: Telegram, model: Model,
         yield measure(busy, idle)
 
 
+class Growth(NamedTuple):
+    """How much came in the first and in the last third of the days."""
+
+    name: str
+    first: float
+    last: float
+    now: float
+    limit: float
+
+    @property
+    def is_level(self) -> bool:
+        return self.last <= self.limit
+
+
+def compare_thirds(name: str, values: list[float], limit: float) -> Growth:
+    third = len(values) // 3
+    return Growth(name, _grow(values[:third]), _grow(values[-third:]),
+                  values[-1], limit)
+
+
+def _grow(values: list[float]) -> float:
+    """Over as many days as there are values; one that stands out (measured
+    while hygiene ran) does not count (Theil, 1950; Sen, 1968)."""
+    return len(values) * statistics.median(
+        (late - early) / (days - day)
+        for day, early in enumerate(values)
+        for days, late in enumerate(values) if days > day)
+
+
 def report(found: list[tuple[Mark, dict[str, float]]],
-           messages: int) -> None:
-    half = found[len(found) // 2 - (len(found) // 2 > 2):]
-    if len(half) < 3:
-        return
-    days = list(range(len(half)))
-
-    def slope(values: list[float]) -> float:
-        return statistics.linear_regression(days, values).slope
-
-    print(f"\ngrowth a day, fitted to the last {len(half)} days:")
-    for name in Mark._fields:
-        each = slope([float(getattr(mark, name)) for mark, _ in half])
-        print(f"  {name:22} {each:9.3f}   "
-              + (f"{each * 1024 / messages:9.3f} kB a message"
-                 if name.endswith("_mb") else ""))
-    for name in sorted({name for _, sizes in half for name in sizes}):
-        each = slope([sizes.get(name, 0.0) for _, sizes in half])
-        print(f"  {name:22} {each:9.3f} MB, "
-              f"{each * 1024 / messages:9.3f} kB a message, now "
-              f"{half[-1][1].get(name, 0.0):.2f} MB")
+           messages: int) -> bool:
+    """Whether all that counts has levelled off."""
+    third = len(found) // 3
+    if third < 2:
+        print("\ntoo few days to tell whether it levels off")
+        return True
+    marks = [compare_thirds(name, values, max(
+        LEVEL * max(values), 0.0 if name.endswith("mb") else LEVEL_COUNT))
+        for name in Mark._fields
+        for values in [[float(getattr(mark, name)) for mark, _ in found]]]
+    files = [compare_thirds(name, values, LEVEL * max(values))
+             for name in sorted({name for _, sizes in found for name in sizes})
+             for values in [[sizes.get(name, 0.0) for _, sizes in found]]]
+    print(f"\n{'':20} {f'first {third} days':>14} {f'last {third} days':>14}"
+          f" {'kB a message':>13} {'now':>9}")
+    for one in (*marks, *files):
+        each = (f"{one.last * 1024 / messages / third:.3f}"
+                if one in files or one.name.endswith("mb") else "")
+        print(f"{one.name:20} {one.first:+14.2f} {one.last:+14.2f} {each:>13}"
+              f" {one.now:9.2f}{'' if one.is_level else '  not level'}")
+    grows = [one.name for one in marks if not one.is_level]
+    print("\n" + (f"NOT levelled off: {', '.join(grows)}" if grows
+                  else "levelled off"))
+    return not grows
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--days", type=int, default=7)
-    parser.add_argument("--messages", type=int, default=400,
-                        help="of a day (400)")
+    parser.add_argument("--days", type=int, default=21)
+    parser.add_argument("--messages", type=int, default=150,
+                        help="of a day (150)")
     parser.add_argument("--chats", type=int, default=20)
+    parser.add_argument("--keep", type=int, default=3, metavar="DAYS",
+                        help="how long claw keeps what it keeps for a time "
+                        "(3; 2 or more; 0: as shipped)")
     parser.add_argument("--trace", action="store_true")
     parser.add_argument("--directory", help="where homes are made")
     options = parser.parse_args()
@@ -334,10 +420,12 @@ def main() -> None:
             Model(Assistant) as model, \
             tempfile.TemporaryDirectory(dir=options.directory) as folder, \
             listen(Path(folder, "busy"), telegram.url, model.url,
-                   trace=options.trace) as busy, \
-            listen(Path(folder, "idle"), silent.url, model.url) as idle:
+                   keep=options.keep, trace=options.trace) as busy, \
+            listen(Path(folder, "idle"), silent.url, model.url,
+                   keep=options.keep) as idle:
         print(f"{options.days} days of {options.messages} messages, "
-              f"{options.chats} chats")
+              f"{options.chats} chats, kept "
+              + (f"{options.keep} days" if options.keep else "as shipped"))
         print(f"{'day':>4} " + " ".join(
             f"{name:>10}" for name in Mark._fields))
         found = []
@@ -346,9 +434,11 @@ def main() -> None:
             print(f"{day:4} " + " ".join(
                 f"{value:10.2f}" for value in mark), flush=True)
             found.append((mark, sizes))
-        report(found, options.messages)
+        is_level = report(found, options.messages)
         if options.trace:
             print((Path(folder, "busy", "grew")).read_text())
+        if not is_level:
+            raise SystemExit(1)
 
 
 if __name__ == "__main__":

@@ -154,9 +154,15 @@ def index_text(text: str) -> str:
     return " ".join([*stems, MARK, *pieces] if pieces else stems)
 
 
-@functools.lru_cache(maxsize=20_000)
 def _split_token(token: str) -> tuple[bool, str, tuple[str, ...]]:
     """Whether a token is Latin, its stem, and its pieces if it is a word."""
+    if token.isascii() and not token.isalpha():
+        return True, token, ()  # ids would fill the cache
+    return _split_once(token)
+
+
+@functools.lru_cache(maxsize=20_000)
+def _split_once(token: str) -> tuple[bool, str, tuple[str, ...]]:
     return (token < "\u0370", stem(token),
             cut_word(token) if _is_word(token) else ())
 

@@ -163,11 +163,17 @@ def _read(table: str) -> dict[str, str]:
 _regular = _read(_IRREGULAR)
 
 
-@functools.lru_cache(maxsize=20_000)
 def stem(word: str) -> str:
     """The stem of a folded word. Of a word in another alphabet its
     beginning stands for all its forms; what has no letters, or fewer than
     three, is its own."""
+    if word.isascii() and not word.isalpha():
+        return word  # ids would fill the cache
+    return _stem_once(word)
+
+
+@functools.lru_cache(maxsize=20_000)
+def _stem_once(word: str) -> str:
     if len(word) < 3 or not word.isalpha():
         return word if word.isascii() else _begin(word)
     if not word.isascii():

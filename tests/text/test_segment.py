@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from claw.text.segment import (
     MAX_WORD,
+    _split_once,
     clean,
     cut_words,
     index_text,
@@ -16,7 +17,7 @@ from claw.text.segment import (
     tokens,
     words,
 )
-from claw.text.stem import stem
+from claw.text.stem import _stem_once, stem
 from claw.text.stopwords import WEAK_WORDS
 
 
@@ -119,3 +120,15 @@ def test_pieces_of_a_long_text_are_put_together():
     text = "Zu\u0308rich \uff34okyo \u304b\u3099 " * 1_000
 
     assert words(text) == words(text[:len(text) // 1_000]) * 1_000
+
+
+def test_ids_take_no_room_in_the_caches_of_words():
+    caches = _split_once, _stem_once
+    index_text("größe")
+    before = [cache.cache_info().currsize for cache in caches]
+    found = index_text("größe " + " ".join(f"7f{n}" for n in range(50)))
+    stems = [stem(f"8e{number}") for number in range(50)]
+
+    assert [cache.cache_info().currsize for cache in caches] == before
+    assert {"7f0", "7f49"} < set(found.split())
+    assert stems[0] == "8e0"
