@@ -1,5 +1,8 @@
 """Lists and secrets as a terminal shows them."""
 
+from functools import partial
+from threading import Timer
+
 import pytest
 from prompt_toolkit.data_structures import Size
 from prompt_toolkit.input import create_pipe_input
@@ -19,9 +22,12 @@ class Screen:
 
     def __init__(self):
         self.text = ""
+        self.answers = {}
 
     def write(self, text):
         self.text += text
+        for sought in [one for one in self.answers if one in self.text]:
+            self.answers.pop(sought)()
 
     def flush(self):
         pass
@@ -33,14 +39,22 @@ class Screen:
         return True
 
 
-def ask(keys, question):
+def ask(keys, question, answers=None):
     """What a question of the full terminal gives for these keys, and what
-    was seen, 40 columns wide."""
+    was seen, 40 columns wide; `answers` are keys for what is seen."""
     screen = Screen()
     with create_pipe_input() as source:
+        screen.answers = {
+            sought: partial(source.send_text, more)
+            for sought, more in (answers or {}).items()}
         source.send_text(keys)
-        return question(FullAsker(source, Vt100_Output(
-            screen, lambda: Size(20, 40), term="xterm"))), screen.text
+        never = Timer(20.0, source.send_text, ["\x04"])
+        never.start()
+        try:
+            return question(FullAsker(source, Vt100_Output(
+                screen, lambda: Size(20, 40), term="xterm"))), screen.text
+        finally:
+            never.cancel()
 
 
 @pytest.mark.parametrize(("keys", "expected"), [
@@ -60,6 +74,15 @@ def test_a_long_list_is_searched():
     many = [Choice(f"m{n}", f"model-{n}") for n in range(300)]
     assert ask("l-277" + ENTER, lambda asker: asker.select(
         "Which?", many, "m1"))[0] == "m277"
+
+
+def test_a_search_without_a_match_takes_nothing():
+    many = [Choice(f"m{n}", f"model-{n}") for n in range(300)]
+    picked, _ = ask(f"zz{ENTER}{DOWN}{ENTER}",
+                    lambda asker: asker.select("Which?", many, "m1"),
+                    {"nothing matches": f"\x7f\x7f77{ENTER}"})
+
+    assert picked == "m77"
 
 
 def test_a_secret_is_never_shown():

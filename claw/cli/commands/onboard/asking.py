@@ -75,6 +75,7 @@ class FullAsker:
             default=next((one for one in made if one.value == default), None),
             use_search_filter=len(made) > _FEW, use_jk_keys=False,
             use_shortcuts=False, erase_when_done=True, **self._streams)
+        _refuse_no_match(asked.application)
         picked = str(self._ask(asked))
         label = next(one.label for one in choices if one.value == picked)
         _write(f"? {question} {join_lines(label)}\n")
@@ -107,6 +108,36 @@ class FullAsker:
         if answer is None:
             raise KeyboardInterrupt
         return answer
+
+
+def _refuse_no_match(application: Any) -> None:
+    """Where a search finds nothing questionary shows the whole list, and
+    Enter would take a line of it: say so, and let Enter do nothing."""
+    from prompt_toolkit.key_binding import KeyBindings, merge_key_bindings
+    parts: list[Any] = [window.content for window
+                        in application.layout.find_all_windows()]
+    rows = next(part for part in parts if hasattr(part, "search_filter"))
+    line = next(part for part in parts if getattr(
+        part, "text", None) == rows.get_search_string_tokens)
+
+    def finds_nothing() -> bool:
+        search = (rows.search_filter or "").lower()
+        return not any(search in str(row.title).lower()
+                       for row in rows.choices)
+
+    def write_search() -> Any:
+        written = rows.get_search_string_tokens()
+        return [*written, ("", " nothing matches")] \
+            if written and finds_nothing() else written
+    line.text = write_search
+    keys = KeyBindings()
+
+    @keys.add("enter", eager=True)
+    def take(event: Any) -> None:
+        if not finds_nothing():
+            event.app.exit(result=rows.get_pointed_at().value)
+    application.key_bindings = merge_key_bindings(
+        [application.key_bindings, keys])
 
 
 class PlainAsker:
