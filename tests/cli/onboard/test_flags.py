@@ -280,6 +280,28 @@ def test_a_second_run_suggests_what_is_set(claw, home, model):
     assert (home / "config.toml").read_bytes() == before
 
 
+def test_no_provider_takes_the_one_that_is_set_out(claw, home, model):
+    claw("onboard", "--yes", "--provider", "openai", "--model", "big",
+         "--api-key-stdin", stdin=KEY)
+    asked = len(model.requests)
+    done = claw("onboard", "--yes", "--provider", "none", "--json")
+
+    assert done.json["changes"] == ['- default_provider = "openai"',
+                                    '- default_model = "big"']
+    assert done.json["answer"] is None
+    assert len(model.requests) == asked
+    assert "default_provider" not in read(home)
+
+
+def test_no_provider_says_who_is_asked_all_the_same(claw, model):
+    done = claw("onboard", "--yes", "--provider", "none", "--json",
+                env={"OPENAI_API_KEY": KEY})
+
+    assert "OPENAI_API_KEY" in done.err
+    assert "default_provider offline" in done.err
+    assert model.requests == []
+
+
 def test_completion_and_man_pages_go_where_the_shell_looks(
         claw, environment, tmp_path):
     done = claw("onboard", "--yes", "--completion",

@@ -39,8 +39,7 @@ def ask_model(w: Wizard) -> None:
     while True:
         name = _ask_provider(w)
         if name in (NONE, OFFLINE):
-            w.say("No model for now: claw answers from your text and "
-                  "memory alone.")
+            _take_out(w, name)
             return
         if (offered := _settle_key(w, name)) is None:
             continue
@@ -48,6 +47,20 @@ def ask_model(w: Wizard) -> None:
         if _prove(w, name, model):
             _write(w, name, model)
             return
+
+
+def _take_out(w: Wizard, name: str) -> None:
+    """Whoever was asked by default is asked no more."""
+    w.writer.write({("default_provider",): OFFLINE} if name == OFFLINE else
+                   {("default_provider",): None, ("default_model",): None})
+    choice = _providers(w).choose()
+    if choice.provider_name == OFFLINE:
+        w.say("No model for now: claw answers from your text and memory "
+              "alone.")
+    else:
+        w.say(f"No model is set, and claw asks {choice.shown} all the same "
+              f"({choice.reason}). To have it ask nobody: claw config set "
+              "default_provider offline")
 
 
 def _providers(w: Wizard) -> Providers:
