@@ -182,6 +182,31 @@ def test_a_refused_token_is_told_and_not_written(claw, home):
     assert not (home / "config.toml").exists()
 
 
+@pytest.mark.parametrize("flags", [
+    ["--provider", "nosuch"], ["--provider", "custom:http://127.0.0.1:9/v1"],
+    ["--channel", "nosuch"], ["--import-from", "openclaw"],
+    ["--channel", "telegram", "--set", "foo=bar"],
+    ["--channel", "telegram", "--set", "mention_only=perhaps"]])
+def test_a_flag_that_is_refused_is_not_kept(claw, flags):
+    refused = flags[-1].partition("=")[0]
+    first, second = claw("onboard", "--yes", *flags), claw("onboard", "--yes")
+
+    assert first.code
+    assert refused.rpartition("//")[2][:11] in first.err
+    assert refused not in second.err
+    assert second.code == (2 if "telegram" in flags else 0)
+
+
+def test_a_token_that_is_refused_is_not_kept(claw, home):
+    with FakeTelegram() as platform:
+        claw("onboard", "--yes", "--channel", "telegram", "--set",
+             "bot_token=1:wrong", "--set", f"api_base_url={platform.url}")
+        done = claw("onboard", "--yes")
+
+    assert "--set bot_token=VALUE" in done.err
+    assert "set.bot_token" not in (home / FILE).read_text()
+
+
 PLATFORMS = {
     "telegram": (FakeTelegram, "api_base_url",
                  lambda platform, text: platform.post(text, username="mina"),

@@ -1,7 +1,8 @@
 """One run of the wizard: an answer comes from what is kept, a flag, a
 person, or is the one that is suggested; and it is kept at once."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from claw.cli.commands.onboard.asking import Asker, Choice
@@ -126,6 +127,15 @@ class Wizard:
             raise MissingAnswer(flag)
         self.answers.give(name, given)
         return given
+
+    @contextmanager
+    def refusing(self, *names: str) -> Iterator[None]:
+        """What is refused is not kept: the next run would end at it."""
+        try:
+            yield
+        except ClawError:
+            self.answers.forget(*names)
+            raise
 
     def _way_back(self) -> list[Choice]:
         return [Choice(BACK, "back")] if self.answers.can_go_back else []

@@ -87,8 +87,10 @@ def _show_setup(w: Wizard, name: str) -> None:
 
 def _ask_settings(w: Wizard, name: str) -> None:
     """Every setting that it wants, Enter for what is in force."""
-    open_ = [one for one in channels.list_wanted(w.writer.read(), name)
-             if w.answers.get(SETTING + one.key) is None]
+    with w.refusing("channel"):
+        open_ = [one for one in channels.list_wanted(w.writer.read(), name)
+                 if w.answers.get(SETTING + one.key) is None]
+    _read_values(w, name)  # a flag that is refused, before the first question
     if w.asks and open_:
         _show_setup(w, name)
     for one in open_:
@@ -129,7 +131,8 @@ def _read_values(w: Wizard, name: str) -> dict[Path, Any]:
     for key, text in w.answers.list_settings().items():
         path = (SECTION, name, key)
         if text.strip():
-            value = read_value(tree, path, text)
+            with w.refusing(SETTING + key):
+                value = read_value(tree, path, text)
             usual = default_at(path)
             if tree.has(path) or value != (
                     list(usual) if isinstance(usual, tuple) else usual):
@@ -157,8 +160,10 @@ def _prove(w: Wizard, name: str, values: dict[Path, Any]) -> bool:
     failed = next((row for row in rows if row.status == "fail"), None)
     if failed is None:
         return True
-    return _take_way(w, decide(w, build_row_error(failed), [
-        _VALUES, AGAIN, _CHANNEL, _KEEP, _LEAVE], is_shown=True))
+    with w.refusing(SETTING):
+        way = decide(w, build_row_error(failed), [
+            _VALUES, AGAIN, _CHANNEL, _KEEP, _LEAVE], is_shown=True)
+    return _take_way(w, way)
 
 
 def _write(w: Wizard, name: str, values: dict[Path, Any]) -> bool:
@@ -167,8 +172,9 @@ def _write(w: Wizard, name: str, values: dict[Path, Any]) -> bool:
         w.writer.write(values or _mark_as_there(w, name))
     except ConfigError as error:
         w.answers.forget(_UNPROVEN)
-        return _take_way(w, decide(w, error, [
-            _VALUES, AGAIN, _CHANNEL, _LEAVE]))
+        with w.refusing(SETTING):
+            way = decide(w, error, [_VALUES, AGAIN, _CHANNEL, _LEAVE])
+        return _take_way(w, way)
     return True
 
 

@@ -76,7 +76,8 @@ def _ask_provider(w: Wizard) -> str:
         picked = CUSTOM + picked
     if picked == NONE:
         return NONE
-    name = found.vendor(picked).name
+    with w.refusing("provider"):
+        name = found.vendor(picked).name
     w.answers.give("provider", name)
     return name
 
@@ -126,9 +127,10 @@ def _settle_key(w: Wizard, name: str) -> tuple[str, ...] | None:
     if tried.failure is None:
         return tried.models
     row = tried.failure
-    way = decide(w, build_error(row.code, f"{row.id}: {row.detail}",
-                                row.hint),
-                 [_KEY, AGAIN, _PROVIDER, _KEEP, _LEAVE])
+    with w.refusing("api_key" if row.id == "key" else "provider"):
+        way = decide(w, build_error(row.code, f"{row.id}: {row.detail}",
+                                    row.hint),
+                     [_KEY, AGAIN, _PROVIDER, _KEEP, _LEAVE])
     return () if _take_way(w, way) else None
 
 
@@ -223,9 +225,11 @@ def _prove(w: Wizard, name: str, model: str) -> bool:
     failed = next((row for row in rows if not row.ok), None)
     if failed is None:
         return True
-    return _take_way(w, decide(
-        w, build_error(failed.code, failed.detail, failed.hint),
-        [AGAIN, _MODEL, _KEY, _PROVIDER, _KEEP, _LEAVE], is_shown=True))
+    with w.refusing("api_key" if failed.id == "key" else "model"):
+        way = decide(
+            w, build_error(failed.code, failed.detail, failed.hint),
+            [AGAIN, _MODEL, _KEY, _PROVIDER, _KEEP, _LEAVE], is_shown=True)
+    return _take_way(w, way)
 
 
 def _ask_key_quietly(w: Wizard) -> str | None:
