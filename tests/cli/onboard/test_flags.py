@@ -339,6 +339,19 @@ def test_completion_and_man_pages_go_where_the_shell_looks(
     assert (user / ".local/share/man/man1/claw-onboard.1").exists()
 
 
+def test_a_service_that_fails_is_told_and_the_rest_goes_on(
+        claw, home, model):
+    done = claw("onboard", "--yes", "--provider", "openai", "--model", "big",
+                "--api-key-stdin", "--service", stdin=KEY,
+                env={"PATH": "/nowhere"})
+
+    assert done.code == 5
+    assert "systemctl can't be run" in done.err
+    assert "claw: Hello, owner." in done.out
+    assert "Next:" in done.out
+    assert not (home / FILE).exists()
+
+
 @pytest.mark.parametrize("command", [
     ["ask", "what is the capital of Peru?"], ["agent", "hello"], ["doctor"]])
 def test_without_a_model_it_is_named(claw, command):

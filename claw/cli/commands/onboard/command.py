@@ -183,6 +183,8 @@ def onboard(
         w.answers.remove()
     if run.as_json:
         run.out.document(found)
+    if w.exit_code:
+        raise typer.Exit(w.exit_code)
 
 
 def _word(flag: bool | None) -> str | None:

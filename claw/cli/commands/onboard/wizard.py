@@ -16,7 +16,7 @@ from claw.cli.show.output import (
     wants_colour,
     wants_styles,
 )
-from claw.core.errors import ClawError, UsageError
+from claw.core.errors import ClawError, ExitCode, UsageError
 from claw.core.value import Value
 from claw.wiring.onboard.answers import Answers, is_private
 from claw.wiring.onboard.changes import ConfigWriter
@@ -53,6 +53,7 @@ class Wizard:
         self.writer = writer
         self.asker = asker
         self.chosen = chosen
+        self.exit_code = ExitCode.DONE
         self._tried: dict[tuple[str, ...], Any] = {}
 
     # -- questions

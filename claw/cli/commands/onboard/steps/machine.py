@@ -39,10 +39,10 @@ def _try(w: Wizard, name: str, work: Callable[[], None]) -> None:
     try:
         work()
     except ClawError as error:
-        if w.asker is None:
-            raise
         w.explain(error)
         w.answers.give(name, "no")
+        if not w.asks:
+            w.exit_code = error.exit_code
 
 
 def _write_pages(w: Wizard, shell: str | None) -> None:
