@@ -114,7 +114,17 @@ def test_a_server_of_ones_own_needs_no_key(claw, home):
 
         assert done.json["answer"] == "Hi."
         assert done.json["model"] == "fake-model"
+        assert "price" not in done.err  # it is on this machine
     assert read(home)["default_provider"] == f"custom:{server.url}"
+
+
+def test_a_model_without_a_price_is_told_with_the_way_to_set_it(
+        claw, model):
+    done = claw("onboard", "--yes", "--provider", "openai", "--no-test",
+                "--model", "mystery", "--api-key-stdin", stdin=KEY,
+                env={"OPENAI_BASE_URL": "https://models.example/v1"})
+
+    assert 'claw config set \'cost.prices."mystery".input\'' in done.err
 
 
 def test_a_dry_run_shows_the_difference_and_does_nothing(claw, home, model):

@@ -52,7 +52,13 @@ def test_models_come_with_prices_and_the_usual_one_first(tree):
     assert [(one.name, one.price) for one in found] == [
         ("gpt-5", "$1.25 in, $10 out a million tokens"), ("mystery", ""),
         ("text-embedding-3-small", found[2].price)]
-    assert find_price(tree, "ollama", "qwen3", local=True) == "free"
+
+
+@pytest.mark.parametrize(("name", "price"), [
+    ("ollama", "free"), ("custom:http://127.0.0.1:9/v1", "free"),
+    ("custom:http://192.168.1.7:9/v1", "")])
+def test_a_server_on_this_machine_is_free(tree, name, price):
+    assert find_price(tree, build(tree, {}), name, "toy-1") == price
 
 
 def test_a_vendor_without_a_list_has_the_models_that_claw_knows(tree):

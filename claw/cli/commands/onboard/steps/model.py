@@ -14,6 +14,7 @@ from claw.cli.commands.onboard.steps.trouble import (
 )
 from claw.cli.commands.onboard.wizard import YES, Wizard
 from claw.core.errors import ClawError
+from claw.core.ledger import price_hint
 from claw.providers.catalog.lookup import CUSTOM, check_url, is_address
 from claw.providers.catalog.vendors import display_name
 from claw.providers.check import Check
@@ -278,14 +279,13 @@ def _ask_limit(w: Wizard, found: Providers, name: str, model: str
     """Dollars a day; None for what is in force: where that is answered,
     nothing has to be paid, or nobody knows what."""
     tree = w.writer.read()
-    price = models.find_price(tree, display_name(name), model,
-                              local=found.vendor(name).local)
+    price = models.find_price(tree, found, name, model)
     if price == "free" and w.answers.get("limit") is None:
         return None
     now = models.read_limit(tree)
     if not price:
-        w.say(f"claw knows no price of {model}: a limit of your own would "
-              "stop it, until you set its price under [cost.prices].")
+        w.say(f"claw knows no price of {model}: under a limit of your own "
+              f"it is not asked until you {price_hint(model)}")
         if w.answers.get("limit") is None:
             return None
     else:
