@@ -8,7 +8,12 @@ from prompt_toolkit.data_structures import Size
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output.vt100 import Vt100_Output
 
-from claw.cli.commands.onboard.asking import Choice, FullAsker, PlainAsker
+from claw.cli.commands.onboard.asking import (
+    BACK,
+    Choice,
+    FullAsker,
+    PlainAsker,
+)
 
 CHOICES = [Choice("a", "first", "a note"), Choice("家", "家で緑茶を飲む" * 9),
            Choice("c", "third\x1b[2J\nline")]
@@ -85,6 +90,16 @@ def test_a_search_without_a_match_takes_nothing():
     assert picked == "m77"
 
 
+@pytest.mark.parametrize("count", [2, 300])
+def test_the_way_back_is_a_key(count):
+    rows = [Choice(f"m{n}", f"model-{n}") for n in range(count)]
+    assert ask(BACK, lambda asker: asker.select(
+        "Which?", [*rows, Choice(BACK, "back")], "m1"))[0] == BACK
+    # where there is none it is a letter like others
+    assert ask(BACK + "\x7f" + ENTER, lambda asker: asker.select(
+        "Which?", rows, "m0"))[0] == "m0"
+
+
 def test_a_secret_is_never_shown():
     typed, screen = ask("\x1b[200~ sk-secret\n\x1b[201~" + ENTER,
                         lambda asker: asker.secret("Key:"))
@@ -111,7 +126,7 @@ def test_it_ends_at_control_c_and_control_d(keys, error, question):
 
 
 @pytest.mark.parametrize(("line", "expected"), [
-    ("2", "家"), ("", "a"), ("c", "c"), ("9\nx\n1", "a")])
+    ("2", "家"), ("", "a"), ("c", "c"), ("9\nx\n1", "a"), ("<\n1", "a")])
 def test_a_dumb_terminal_takes_numbers(monkeypatch, capsys, tmp_path, line,
                                        expected):
     (tmp_path / "keys").write_text(line + "\n")
@@ -120,5 +135,6 @@ def test_a_dumb_terminal_takes_numbers(monkeypatch, capsys, tmp_path, line,
         assert PlainAsker().select("Which?", CHOICES, "a") == expected
     shown = capsys.readouterr()
 
+    assert ("no question before" in shown.err) == (BACK in line)
     assert shown.out == ""
     assert "\x1b" not in shown.err

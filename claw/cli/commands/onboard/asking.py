@@ -5,7 +5,7 @@ terminal is dumb. Everything goes to stderr, and to stdout goes the result.
 import getpass
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
 from claw.cli.show.bars import count_columns, cut
@@ -13,6 +13,7 @@ from claw.cli.show.look import PROMPT_STYLE
 from claw.cli.show.output import join_lines, visible, wants_styles
 from claw.core.value import Value
 
+BACK = "<"  # the choice that goes back; typed, it is taken at once
 _POINTER = 4  # cells before a line of a list
 _FEW = 8  # choices that need no search
 
@@ -76,7 +77,8 @@ class FullAsker:
             use_search_filter=len(made) > _FEW, use_jk_keys=False,
             use_shortcuts=False, erase_when_done=True, **self._streams)
         _refuse_no_match(asked.application)
-        picked = str(self._ask(asked))
+        picked = str(self._ask(asked, {BACK} & {
+            one.value for one in choices}))
         label = next(one.label for one in choices if one.value == picked)
         _write(f"? {question} {join_lines(label)}\n")
         return picked
@@ -90,8 +92,9 @@ class FullAsker:
         return str(self._ask(self._questions.password(
             question, qmark="?", style=self._style, **self._streams)))
 
-    def _ask(self, asked: Any) -> Any:
-        """The answer; Ctrl-D ends a list as it ends a text."""
+    def _ask(self, asked: Any, answers: Iterable[str] = ()) -> Any:
+        """The answer; Ctrl-D ends a list as it ends a text, and a key of
+        `answers` with itself."""
         from prompt_toolkit.key_binding import (
             KeyBindings,
             merge_key_bindings,
@@ -101,6 +104,9 @@ class FullAsker:
         @keys.add("c-d", eager=True)
         def end(event: Any) -> None:
             event.app.exit(exception=EOFError(), style="class:aborting")
+        for answer in answers:
+            keys.add(answer, eager=True)(
+                lambda event: event.app.exit(result=event.data))
         application = asked.application
         application.key_bindings = merge_key_bindings(
             [application.key_bindings, keys])
@@ -161,7 +167,9 @@ class PlainAsker:
                 return values[int(said) - 1]
             if said in values:
                 return said
-            _write(f"Type a number from 1 to {len(values)}.\n")
+            _write("There is no question before this one.\n"
+                   if said == BACK else
+                   f"Type a number from 1 to {len(values)}.\n")
 
     def text(self, question: str, default: str) -> str:
         return _read_line(f"{question} " + (f"[{visible(default)}]: "

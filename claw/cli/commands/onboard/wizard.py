@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from claw.cli.commands.onboard.asking import Asker, Choice
+from claw.cli.commands.onboard.asking import BACK, Asker, Choice
 from claw.cli.invocation import Invocation
 from claw.cli.show.bars import count_columns, wrap
 from claw.cli.show.look import MARKS, paint
@@ -23,7 +23,6 @@ from claw.wiring.onboard.changes import ConfigWriter
 
 T = TypeVar("T")
 
-BACK = "<"
 YES, NO = "yes", "no"
 
 
@@ -61,13 +60,18 @@ class Wizard:
     def select(self, name: str, question: str, choices: Sequence[Choice], *,
                suggested: str | None, flag: str) -> str:
         """One of the choices, or what was answered already."""
-        def ask(asker: Asker) -> str:
-            picked = asker.select(question, [*choices, *self._way_back()],
-                                  suggested)
-            if picked == BACK:
-                raise StepBack
-            return picked
-        return self._answer(name, ask, suggested, flag)
+        return self._answer(
+            name, lambda asker: self.pick(asker, question, choices,
+                                          suggested), suggested, flag)
+
+    def pick(self, asker: Asker, question: str, choices: Sequence[Choice],
+             suggested: str | None) -> str:
+        """One of the choices, which is not kept."""
+        ways = [Choice(BACK, "back")] if self.answers.can_go_back else []
+        picked = asker.select(question, [*choices, *ways], suggested)
+        if picked == BACK:
+            raise StepBack
+        return picked
 
     def confirm(self, name: str, question: str, *, suggested: bool,
                 flag: str) -> bool:
@@ -137,9 +141,6 @@ class Wizard:
         except ClawError:
             self.answers.forget(*names)
             raise
-
-    def _way_back(self) -> list[Choice]:
-        return [Choice(BACK, "back")] if self.answers.can_go_back else []
 
     def remember(self, what: tuple[str, ...], try_it: Callable[[], T]) -> T:
         """What came of trying this, which is done once a run."""
