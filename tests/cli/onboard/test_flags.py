@@ -349,6 +349,13 @@ def test_completion_and_man_pages_go_where_the_shell_looks(
     assert (user / ".local/share/man/man1/claw-onboard.1").exists()
 
 
+def test_without_a_shell_the_way_to_completion_is_told(claw, tmp_path):
+    done = claw("onboard", "--yes", "--completion", env={"PATH": "/nowhere"})
+
+    assert f"claw completion bash > {tmp_path / 'user'}" in done.err
+    assert "man pages:" in done.err
+
+
 def test_a_service_that_fails_is_told_and_the_rest_goes_on(
         claw, home, model):
     done = claw("onboard", "--yes", "--provider", "openai", "--model", "big",

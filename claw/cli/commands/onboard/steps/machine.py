@@ -10,7 +10,9 @@ from claw.cli.docs.manual import pages
 from claw.core.errors import ClawError
 from claw.wiring.channels.names import list_configured
 from claw.wiring.onboard.machine import (
+    SHELLS,
     find_shell,
+    place_completion,
     write_completion,
     write_man_pages,
 )
@@ -52,6 +54,10 @@ def _write_pages(w: Wizard, shell: str | None) -> None:
         w.mark("ok", f"completion: {found.files[0]}")
         if found.left:
             w.say(found.left, "       ")
+    else:
+        w.mark("warn", "no completion: SHELL names none of "
+               + ", ".join(SHELLS), "claw completion bash > "
+               f"{place_completion('bash', os.environ)}")
     found = write_man_pages(pages(commands), os.environ)
     w.mark("ok", f"{len(found.files)} man pages: {found.files[0].parent}")
 
