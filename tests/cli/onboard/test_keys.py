@@ -126,6 +126,30 @@ def test_a_refused_key_is_asked_for_again(environment, home, stage):
     assert KEY not in terminal.shown
 
 
+def test_a_server_that_does_not_answer_has_another_address(
+        environment, home, stage):
+    address = environment["OPENAI_BASE_URL"]
+    with Terminal(environment, "onboard", "--provider",
+                  "custom:http://127.0.0.1:9/v1") as it:
+        it.wait_for("Key of")
+        it.answer("\n")
+        it.wait_for("connection refused")
+        it.wait_for("1) another address")
+        it.answer("1\n")
+        it.wait_for("Its address")
+        it.answer(f"{address}\n")
+        it.wait_for("Key of")
+        it.answer("sk-wrong\n")
+        it.wait_for("1) another key")
+        it.answer("1\n")
+        it.wait_for("Key of")
+        it.answer(f"{KEY}\n")
+        it.wait_for("Which model?")
+        it.answer("gpt-5\n")
+        it.wait_for("How are memories found?")
+    assert read(home)["default_provider"] == f"custom:{address}"
+
+
 def test_the_way_back_asks_the_question_before_again(
         environment, home, stage):
     with Terminal(environment, "onboard", "--provider", "none", "--channel",

@@ -28,6 +28,7 @@ NONE = "none"
 _OTHER, _OWN = "other", "own"
 _UNPROVEN = "unproven_model"
 _KEY = Choice("key", "another key")
+_ADDRESS = Choice("address", "another address")
 _PROVIDER = Choice("provider", "another provider")
 _MODEL = Choice("model", "another model")
 _KEEP = Choice("keep", "keep it as it is")
@@ -128,10 +129,13 @@ def _settle_key(w: Wizard, name: str) -> tuple[str, ...] | None:
     if tried.failure is None:
         return tried.models
     row = tried.failure
+    address = [_ADDRESS] if is_address(name) else []
+    first = [_KEY, AGAIN, *address] if row.id == "key" \
+        else [*address, AGAIN, _KEY]
     with w.refusing("api_key" if row.id == "key" else "provider"):
         way = decide(w, build_error(row.code, f"{row.id}: {row.detail}",
                                     row.hint),
-                     [_KEY, AGAIN, _PROVIDER, _KEEP, _LEAVE])
+                     [*first, _PROVIDER, _KEEP, _LEAVE])
     return () if _take_way(w, way) else None
 
 
@@ -179,6 +183,9 @@ def _take_way(w: Wizard, way: str) -> bool:
         w.answers.give("key_from", "typed")
     elif way == "provider":
         w.answers.forget("provider_way", "provider")
+    elif way == "address":
+        w.answers.forget("provider")
+        w.answers.give("provider_way", _OWN)
     elif way == "model":
         w.answers.forget("model_way", "model")
     elif way == "keep":
