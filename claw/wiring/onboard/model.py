@@ -99,6 +99,16 @@ def find_price(tree: Tree, providers: Providers, name: str,
         f"${price.input:g} in, ${price.output:g} out a million tokens"
 
 
+def complete_address(text: str) -> str:
+    """An address with its scheme: http for this machine, for numbers and
+    for names of the own network, which have no dot."""
+    if "://" in text:
+        return text
+    host = text.partition("/")[0].partition(":")[0]
+    plain = "." not in host or host.replace(".", "").isdecimal()
+    return f"{'http' if plain else 'https'}://{text}"
+
+
 def find_key_origin(providers: Providers, name: str) -> str | None:
     """Where the key of a provider is: "config.toml" or a variable; None
     where one has to be given."""

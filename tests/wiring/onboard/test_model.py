@@ -9,6 +9,7 @@ from claw.wiring.models.providers import build_providers
 from claw.wiring.onboard.changes import build_tree
 from claw.wiring.onboard.model import (
     build_values,
+    complete_address,
     find_key_origin,
     find_price,
     list_models,
@@ -87,3 +88,13 @@ def test_where_a_key_is_and_that_one_is_missing(tree, env, origin):
 ])
 def test_answers_as_settings(answers, values):
     assert build_values(*answers) == values
+
+
+@pytest.mark.parametrize(("text", "address"), [
+    ("localhost:8000/v1", "http://localhost:8000/v1"),
+    ("10.0.0.7:8000", "http://10.0.0.7:8000"), ("[::1]:80", "http://[::1]:80"),
+    ("nas", "http://nas"), ("models.example/v1", "https://models.example/v1"),
+    ("custom:http://h/v1", "custom:http://h/v1"), ("ftp://h", "ftp://h"),
+    ("[", "http://[")])
+def test_an_address_gets_its_scheme(text, address):
+    assert complete_address(text) == address

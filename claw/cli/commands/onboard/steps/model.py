@@ -74,6 +74,8 @@ def _providers(w: Wizard) -> Providers:
 def _ask_provider(w: Wizard) -> str:
     found = _providers(w)
     picked = w.answers.get("provider") or _pick_provider(w, found)
+    if w.answers.get("provider_way") == _OWN:
+        picked = models.complete_address(picked)
     if picked.lower().startswith(("http://", "https://")):
         picked = CUSTOM + picked
     if picked == NONE:
@@ -109,8 +111,11 @@ def _pick_provider(w: Wizard, found: Providers) -> str:
 
 
 def _check_address(text: str) -> str | None:
+    if not text:
+        return "Type an address, e.g. http://localhost:8000/v1."
     try:
-        check_url(text.removeprefix(CUSTOM), "the address")
+        check_url(models.complete_address(text).removeprefix(CUSTOM),
+                  "the address")
     except ClawError as error:
         return error.message + (f": {error.hint}" if error.hint else "")
     return None
