@@ -67,6 +67,26 @@ def test_a_key_is_tried_and_a_model_answers(claw, home, model):
     assert not (home / FILE).exists()
 
 
+def test_the_models_are_named_where_none_is_suggested(
+        claw, home, model):
+    home.mkdir()
+    (home / "config.toml").write_text(
+        f'[model_providers.mine]\nbase_url = "{model.url}"\n')
+    done = claw("onboard", "--yes", "--provider", "mine", "--api-key-stdin",
+                stdin=KEY)
+
+    assert done.code == 2
+    assert "--model NAME, one of tiny, big" in done.err
+    assert "is kept" in done.err
+
+
+def test_a_dry_run_does_not_say_that_answers_are_kept(claw):
+    done = claw("onboard", "--yes", "--provider", "openai", "--dry-run")
+
+    assert done.code == 2
+    assert "is kept" not in done.err
+
+
 def test_a_refused_key_changes_nothing_and_keeps_the_answers(
         claw, home, model):
     done = claw("onboard", "--provider", "openai", "--api-key-stdin", *REST,

@@ -27,6 +27,7 @@ from claw.wiring.onboard import model as models
 NONE = "none"
 _OTHER, _OWN = "other", "own"
 _UNPROVEN = "unproven_model"
+_NAMED = 5  # models in an error
 _KEY = Choice("key", "another key")
 _ADDRESS = Choice("address", "another address")
 _PROVIDER = Choice("provider", "another provider")
@@ -211,8 +212,12 @@ def _ask_model_name(w: Wizard, name: str, offered: tuple[str, ...]) -> str:
                                    or is_address(name)):
         usual = rows[0].name
     if not rows or not w.asks:
+        names = [row.name for row in rows[:_NAMED]] + ["..."] * (
+            len(rows) > _NAMED)
         return w.text("model", "Which model? Its name:", suggested=usual,
-                      flag="--model NAME", check=_check_name)
+                      flag="--model NAME" + (
+                          f", one of {', '.join(names)}" if names else ""),
+                      check=_check_name)
     if w.answers.get("model") is None:
         way = w.select("model_way", "Which model?", [
             *(Choice(row.name, row.name, row.price) for row in rows),
