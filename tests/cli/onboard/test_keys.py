@@ -122,6 +122,7 @@ def test_a_refused_key_is_asked_for_again(environment, home, stage):
         terminal.answer("no\n")
 
         assert terminal.end() == 0
+        assert "config set" not in terminal.shown
     assert read(home)["default_model"] == "gpt-5"
     assert KEY not in terminal.shown
 

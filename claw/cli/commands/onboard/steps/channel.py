@@ -70,7 +70,7 @@ def _check_packages(w: Wizard, name: str) -> None:
 
 def _show_setup(w: Wizard, name: str) -> None:
     """What the channel tells a newcomer."""
-    text = channels.read_steps(name)
+    text = channels.spare_commands(channels.read_steps(name))
     stream = w.run.out.stderr
     if w.run.out.quiet or not text:
         return
@@ -80,7 +80,8 @@ def _show_setup(w: Wizard, name: str) -> None:
         page.finish()
     else:
         w.say(text.strip() + "\n")
-    w.say(f"(more of it: claw channel setup {name})")
+    w.say("(claw asks for the settings now, tries them, and listens by "
+          f"itself; all of it: claw channel setup {name})")
 
 
 # -- its settings
@@ -155,8 +156,9 @@ def _prove(w: Wizard, name: str, values: dict[Path, Any]) -> bool:
         rows = channels.diagnose(tree, name)
     for row in rows:
         if row.status != "skip":
+            is_asked = w.asks and f" {SECTION}.{name}." in (row.hint or "")
             w.mark(row.status, f"{row.id.rpartition('.')[2]}: {row.detail}",
-                   row.hint)
+                   None if is_asked else row.hint)
     failed = next((row for row in rows if row.status == "fail"), None)
     if failed is None:
         return True

@@ -140,7 +140,7 @@ def _settle_key(w: Wizard, name: str) -> tuple[str, ...] | None:
         else [*address, AGAIN, _KEY]
     with w.refusing("api_key" if row.id == "key" else "provider"):
         way = decide(w, build_error(row.code, f"{row.id}: {row.detail}",
-                                    row.hint),
+                                    _find_hint(w, row)),
                      [*first, _PROVIDER, _KEEP, _LEAVE])
     return () if _take_way(w, way) else None
 
@@ -178,6 +178,11 @@ def _try_key(w: Wizard, name: str, key: str | None) -> TriedKey:
             open_ledger(w.writer.read(), w.run.out.note)) as ledger:
         return asyncio.run(try_key(build_providers(
             w.writer.read(), around=ledger.meter), name, key))
+
+
+def _find_hint(w: Wizard, row: Check) -> str | None:
+    """What to do, unless it is what the wizard asks next."""
+    return None if w.asks and row.id == "key" else row.hint
 
 
 def _take_way(w: Wizard, way: str) -> bool:
@@ -258,7 +263,7 @@ def _try_model(w: Wizard, name: str, model: str, key: str | None
                ) -> list[Check]:
     def hear(_: str, __: str | None, row: Check) -> None:
         w.mark("ok" if row.ok else "fail", f"{row.id}: {row.detail}",
-               row.hint)
+               _find_hint(w, row))
     with w.run.out.waiting("asking the model"), closing(
             open_ledger(w.writer.read(), w.run.out.note)) as ledger:
         return asyncio.run(try_provider(build_providers(
