@@ -176,6 +176,29 @@ def test_the_way_back_asks_the_question_before_again(
         terminal.kill()
 
 
+def test_what_was_given_once_is_kept_by_enter(environment, home, stage):
+    with Terminal(environment, "onboard", "--provider", "none", "--memory",
+                  "words", "--keep-days", "30", "--channel",
+                  "webhook") as terminal:
+        for secret, send_url in (("s" * 40, "not a url"),
+                                 ("", "http://127.0.0.1:9/in")):
+            terminal.wait_for("secret:")
+            terminal.wait_for("secret")
+            terminal.answer(f"{secret}\n")
+            terminal.wait_for("send_url:")
+            terminal.answer(f"{send_url}\n")
+            terminal.wait_for("port:")
+            terminal.answer("0\n")
+            terminal.wait_for("What now?")
+            assert "send_url: that address: no http" in terminal.shown
+            terminal.answer("values\n" if secret else "keep\n")
+        terminal.wait_for("What may the agent do?")
+    found = read(home)["channels_config"]["webhook"]
+
+    assert found["secret"].startswith("enc2:")
+    assert found["send_url"] == "http://127.0.0.1:9/in"
+
+
 PAIRING = ("onboard", "--provider", "none", "--memory", "words",
            "--keep-days", "30", "--autonomy", "supervised",
            "--no-completion", "--no-service", "--channel", "telegram")

@@ -3,6 +3,7 @@ may write."""
 
 import asyncio
 import sys
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -36,12 +37,14 @@ _LEAVE = Choice("leave", "no channel for now")
 def ask_channel(w: Wizard) -> None:
     """The whole step; it is left when the channel works, or is kept as it
     is, or left out."""
+    before: dict[str, dict[str, str]] = {}  # what was given once, by channel
     while True:
         name = _ask_name(w)
         if name == NONE:
             return
         _check_packages(w, name)
-        _ask_settings(w, name)
+        _ask_settings(w, name, before.get(name, {}))
+        before[name] = w.answers.list_settings()
         values = _read_values(w, name)
         if _prove(w, name, values) and _write(w, name, values):
             _let_in(w, name)
@@ -86,8 +89,9 @@ def _show_setup(w: Wizard, name: str) -> None:
 
 # -- its settings
 
-def _ask_settings(w: Wizard, name: str) -> None:
-    """Every setting that it wants, Enter for what is in force."""
+def _ask_settings(w: Wizard, name: str, before: Mapping[str, str]) -> None:
+    """Every setting that it wants, Enter for what was given `before` or is
+    in force."""
     with w.refusing("channel"):
         open_ = [one for one in channels.list_wanted(w.writer.read(), name)
                  if w.answers.get(SETTING + one.key) is None]
@@ -97,7 +101,8 @@ def _ask_settings(w: Wizard, name: str) -> None:
     for one in open_:
         answer = SETTING + one.key
         flag = f"--set {one.key}=VALUE"
-        needed = one.is_first and not one.default
+        usual = before.get(one.key) or one.default
+        needed = one.is_first and not usual
         if not w.asks or w.chosen.takes_suggestions:
             if needed and not w.asks:
                 raise MissingAnswer(flag)
@@ -105,11 +110,12 @@ def _ask_settings(w: Wizard, name: str) -> None:
                 continue
         w.say(f"{one.key}: {one.meaning}")
         if one.is_secret:
-            w.secret(answer, f"{one.key}"
-                     + ("" if needed else " (Enter: as it is)") + ":",
-                     flag=flag, optional=not needed)
+            if not w.secret(answer, f"{one.key}"
+                            + ("" if needed else " (Enter: as it is)") + ":",
+                            flag=flag, optional=not needed):
+                w.answers.give(answer, before.get(one.key, ""))
         else:
-            w.text(answer, f"{one.key}:", suggested=one.default, flag=flag,
+            w.text(answer, f"{one.key}:", suggested=usual, flag=flag,
                    check=partial(_check_value, w, name, one.key, needed))
 
 
