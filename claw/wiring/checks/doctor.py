@@ -181,7 +181,7 @@ async def _list_models(provider: Provider, choice: Choice, has_key: bool
 
 
 def _as_checks(seen: Sequence[Probed]) -> list[Check]:
-    return [Check(f"providers.{c.id}", "ok" if c.ok else "fail",
+    return [Check(f"providers.{c.id}", c.status,
                   c.detail, c.hint) for c in seen]
 
 

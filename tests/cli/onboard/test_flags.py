@@ -87,6 +87,14 @@ def test_a_dry_run_does_not_say_that_answers_are_kept(claw):
     assert "is kept" not in done.err
 
 
+def test_a_model_that_the_list_lacks_is_told(claw, model):
+    done = claw("onboard", "--yes", "--provider", "openai", "--model",
+                "bigg", "--api-key-stdin", stdin=KEY)
+
+    assert done.code == 0
+    assert "-> near it: big" in done.err
+
+
 def test_a_refused_key_changes_nothing_and_keeps_the_answers(
         claw, home, model):
     done = claw("onboard", "--provider", "openai", "--api-key-stdin", *REST,

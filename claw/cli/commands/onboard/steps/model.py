@@ -262,7 +262,7 @@ def _ask_key_quietly(w: Wizard) -> str | None:
 def _try_model(w: Wizard, name: str, model: str, key: str | None
                ) -> list[Check]:
     def hear(_: str, __: str | None, row: Check) -> None:
-        w.mark("ok" if row.ok else "fail", f"{row.id}: {row.detail}",
+        w.mark(row.status, f"{row.id}: {row.detail}",
                _find_hint(w, row))
     with w.run.out.waiting("asking the model"), closing(
             open_ledger(w.writer.read(), w.run.out.note)) as ledger:
