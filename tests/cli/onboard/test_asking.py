@@ -8,6 +8,7 @@ from prompt_toolkit.data_structures import Size
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output.vt100 import Vt100_Output
 
+from claw.cli.commands.onboard import asking
 from claw.cli.commands.onboard.asking import (
     BACK,
     Choice,
@@ -77,8 +78,21 @@ def test_a_list_is_moved_in(keys, expected):
 
 def test_a_long_list_is_searched():
     many = [Choice(f"m{n}", f"model-{n}") for n in range(300)]
-    assert ask("l-277" + ENTER, lambda asker: asker.select(
-        "Which?", many, "m1"))[0] == "m277"
+    picked, screen = ask("l-277" + ENTER, lambda asker: asker.select(
+        "Which?", many, "m1"))
+
+    assert picked == "m277"
+    assert "300" in screen  # more than the terminal has lines
+
+
+def test_the_chosen_line_is_broken_between_words(monkeypatch, capsys):
+    monkeypatch.setattr(asking, "count_columns", lambda _: 40)
+    ask(ENTER, lambda asker: asker.select("What may the agent do here?", [
+        Choice("a", "reads unasked, asks before more")], None))
+
+    assert capsys.readouterr().err == (
+        "? What may the agent do here? reads\n"
+        "  unasked, asks before more\n")
 
 
 def test_a_search_without_a_match_takes_nothing():

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from claw.cli.show.bars import count_columns, cut
 from claw.cli.show.look import PROMPT_STYLE
-from claw.cli.show.output import join_lines, visible, wants_styles
+from claw.cli.show.output import fold, join_lines, visible, wants_styles
 from claw.core.value import Value
 
 BACK = "<"  # the choice that goes back; typed, it is taken at once
@@ -72,7 +72,8 @@ class FullAsker:
                 for one in choices]
         asked = self._questions.select(
             question, made, qmark="?", pointer=">", style=self._style,
-            instruction="(type to search)" if len(made) > _FEW else " ",
+            instruction=f"({len(made)} lines; type to search)"
+            if len(made) > _FEW else " ",
             default=next((one for one in made if one.value == default), None),
             use_search_filter=len(made) > _FEW, use_jk_keys=False,
             use_shortcuts=False, erase_when_done=True, **self._streams)
@@ -80,7 +81,9 @@ class FullAsker:
         picked = str(self._ask(asked, {BACK} & {
             one.value for one in choices}))
         label = next(one.label for one in choices if one.value == picked)
-        _write(f"? {question} {join_lines(label)}\n")
+        for line in fold(f"? {question} {join_lines(label)}",
+                         count_columns(sys.stderr)):
+            _write(f"{line}\n")
         return picked
 
     def text(self, question: str, default: str) -> str:
