@@ -23,7 +23,9 @@ def stage(environment, home):
         home.mkdir(mode=0o700)
         (home / "config.toml").write_text(
             "# mine\n[channels_config.telegram]\n"
-            f'api_base_url = "{platform.url}"\n')
+            f'api_base_url = "{platform.url}"\n'
+            # a model on this machine would be free
+            '[cost.prices."gpt-5-mini"]\ninput = 0.25\noutput = 2.0\n')
         yield platform
 
 
@@ -61,7 +63,8 @@ def check_settings(home, platform):
     assert platform.token not in text
     assert (found["default_provider"], found["default_model"]) == (
         "openai", "gpt-5-mini")
-    assert found["cost"] == {"daily_limit_usd": 2.5}
+    assert found["cost"] == {"daily_limit_usd": 2.5, "prices": {
+        "gpt-5-mini": {"input": 0.25, "output": 2.0}}}
     assert found["memory"]["conversation_retention_days"] == 90
     assert telegram["allowed_users"] == ["1001", "家/茶"]
     assert telegram["bot_token"].startswith("enc2:")
