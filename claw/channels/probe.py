@@ -99,7 +99,7 @@ def _way(url: str, proxy_url: str | None) -> _Way:
     """Raises ValueError for what is no address."""
     parts = urlsplit(url)
     if parts.scheme not in _PORTS or not parts.hostname:
-        raise ValueError("that is no http or https address")
+        raise ValueError("no http or https address")
     port = parts.port or _PORTS[parts.scheme]
     origin = f"{parts.scheme}://{_bracket(parts.hostname)}:{port}/"
     address = proxy_url

@@ -5,10 +5,12 @@ failed the cause and the next step. What depends on a failed probe is not
 tried. A model that merely can't do something is no failure of the provider.
 """
 
+import asyncio
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing
-from typing import cast
+from difflib import get_close_matches
+from typing import Literal, cast
 
 from claw.core.errors import (
     AuthError,
@@ -38,6 +40,7 @@ from claw.text.plural import plural
 PAID = ("answer, stream, tools and vision ask the model: up to 5 short "
         "requests, which may cost money")
 ASKED = "Answer with the word OK."
+_LIST_S = 10.0
 _TOKENS = 400  # room for a model that thinks first
 _TOOL = ToolSpec(
     "report_word", "Reports a word. Call it with the word OK.",
@@ -59,7 +62,7 @@ class Check(Value):
 
     `code` is the exit code that a failure deserves, `ms` how long it took;
     for "stream" until the first words; `cause` why it failed, where that
-    is known.
+    is known. `warns`: it is well, and its hint worth reading.
     """
 
     id: str
@@ -69,6 +72,11 @@ class Check(Value):
     ms: int | None = None
     code: ExitCode = ExitCode.DONE
     cause: Cause | None = None
+    warns: bool = False
+
+    @property
+    def status(self) -> Literal["ok", "warn", "fail"]:
+        return "fail" if not self.ok else "warn" if self.warns else "ok"
 
 
 async def check_provider(provider: Provider, model: str, *,
@@ -123,7 +131,8 @@ class _Probes:
         """All rows, in order; those behind a failed answer are not tried."""
         answered = await self.answer(has_key)
         for check in answered:
-            yield check
+            yield await self._compare(check) \
+                if check.ok and check.id == "model" else check
         if not answered[-1].ok:
             return
         yield await self.stream()
@@ -148,6 +157,26 @@ class _Probes:
                 Check("model", True, response.model or self._model),
                 Check("answer", True, text if len(text) <= 40
                       else text[:39] + "…", ms=ms)]
+
+    async def _compare(self, check: Check) -> Check:
+        """The row of the model with a warning where the server's own list
+        has neither this one nor the one that answered."""
+        try:
+            async with asyncio.timeout(_LIST_S):
+                listed = await self._provider.models()
+        except (ClawError, TimeoutError):
+            return check  # it answers, list or not
+        known = {_shorten(name) for name in listed}
+        if not known or not known.isdisjoint(
+                map(_shorten, (self._model, check.detail))):
+            return check
+        near = get_close_matches(self._model, listed, n=3)
+        return replace(
+            check, warns=True,
+            detail=f"{check.detail}, which the server's list lacks",
+            hint="near it: " + ", ".join(near) if near
+            else f"the list has {plural(len(listed), 'model')}, and none "
+                 "of a name like it")
 
     async def stream(self) -> Check:
         """Deltas, and the time until the first one."""
@@ -270,6 +299,11 @@ class _Probes:
 
     def _ms(self, start: float) -> int:
         return max(0, round((self._clock() - start) * 1000))
+
+
+def _shorten(model: str) -> str:
+    """A name without what lists and requests write differently."""
+    return model.lower().removeprefix("models/").partition(":")[0]
 
 
 def _tools_detail(native: bool, called: bool) -> str:

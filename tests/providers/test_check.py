@@ -66,6 +66,20 @@ def against(replies, **server):
             settings=ProviderSettings(provider_timeout_secs=0.5)))
 
 
+@pytest.mark.parametrize(("model", "hint"), [
+    ("gpt-5-mini", None), ("GPT-5:online", None), ("models/gpt-5", None),
+    ("gpt-5-min", "near it: gpt-5-mini, gpt-5"),
+    ("nosuch", "the list has 2 models, and none of a name like it")])
+def test_a_model_that_the_list_lacks_is_told(model, hint):
+    with FakeOpenAI(["OK"], models=("gpt-5", "gpt-5-mini")) as fake:
+        found = row(probe(create_provider(f"custom:{fake.url}"), model),
+                    "model")
+
+    assert found.ok
+    assert found.status == ("warn" if hint else "ok")
+    assert found.hint == hint
+
+
 def test_a_good_provider_passes_every_probe():
     checks = against(["OK", "OK", tool_call("report_word", word="OK")])
 

@@ -121,7 +121,9 @@ class WebhookChannel(Channel):
         found = [secret, await find_port(
             "channels_config.webhook", *self._address)]
         if self._url:
-            return [*found, *await probe(self._url)]
+            return [*found, *(
+                replace(one, id="send_url") if one.id == "address" else one
+                for one in await probe(self._url))]
         return [*found, Finding(
             "send_url", "warn", "no send_url: answers go nowhere",
             f"claw config set {SEND_URL} https://...")]

@@ -36,7 +36,7 @@ class ProbeView:
     def _show_known(self) -> None:
         rows = self._rows.get(self._first, [])
         for head, check in rows[self._shown:]:
-            if not (self._folds and check.ok):
+            if not (self._folds and check.status == "ok"):
                 self._show_row(head, check)
             else:
                 self._out.progress(f"asking {head}: {check.id} is well")
@@ -48,16 +48,16 @@ class ProbeView:
             self._out.result(head)
         timed = check.ms is not None and check.id != "stream"
         took = f" ({check.ms} ms)" if timed else ""
-        show_line("ok" if check.ok else "fail",
+        show_line(check.status,
                   f"{check.id:<7} {check.detail}{took}", self._out)
-        if check.hint and not check.ok:
+        if check.hint and check.status != "ok":
             show_hint(check.hint, self._out)
 
     def _show_sound(self) -> None:
         """The sound rows of one provider in one; of a whole one its name
         stands there too, and how fast it is."""
         rows = self._rows.get(self._first, [])
-        sound = [check for _, check in rows if check.ok]
+        sound = [check for _, check in rows if check.status == "ok"]
         if not (self._folds and sound):
             return
         text = ", ".join(check.id for check in sound)

@@ -75,7 +75,7 @@ def check_url(url: str, where: str) -> None:
     try:
         parts = urlsplit(url)
         good = parts.scheme in ("http", "https") and bool(parts.hostname) \
-            and (parts.port or 1) > 0
+            and (parts.port or 1) > 0 and " " not in url
     except ValueError:
         good = False
     if not good:

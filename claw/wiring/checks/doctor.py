@@ -181,8 +181,8 @@ async def _list_models(provider: Provider, choice: Choice, has_key: bool
 
 
 def _as_checks(seen: Sequence[Probed]) -> list[Check]:
-    return [Check(f"providers.{c.id}", "ok" if c.ok else "fail",
-                  c.detail, c.hint, cause=c.cause) for c in seen]
+    return [Check(f"providers.{c.id}", c.status, c.detail, c.hint,
+                  cause=c.cause) for c in seen]
 
 
 @PLUG_INS.check

@@ -53,7 +53,7 @@ def list_known_models(tree: Tree, provider: str | None = None, *,
     short = _find_aliases(providers)
     prices = Prices(read_cost_settings(tree).prices)
     return [KnownModel(name, model, prices.find(
-                name, model, local=_is_local(providers, name)),
+                name, model, local=is_local(providers, name)),
                 tuple(short.get((name, model), ())))
             for name in wanted for owner, model in found if owner == name]
 
@@ -95,7 +95,8 @@ def _find_name(name: str) -> str:
     return display_name(vendor.name if vendor else name.strip())
 
 
-def _is_local(providers: Providers, name: str) -> bool:
+def is_local(providers: Providers, name: str) -> bool:
+    """Whether its calls are free where the settings name no price."""
     try:
         vendor = providers.vendor(name)
     except ClawError:  # its list is kept, its settings are gone

@@ -58,6 +58,18 @@ def read_steps(name: str) -> str:
     return "\n\n".join(parts[:end])
 
 
+# Lines of the steps that the wizard spares a person.
+_SPARED = (r"(:?)\n*(?:\n[ `]*(?:printf.*\| )?claw (?:config set "
+           rf"{SECTION}\..*|channel doctor \S+|listen)`?$)+")
+
+
+def spare_commands(steps: str) -> str:
+    """The steps without the commands that the wizard does itself."""
+    left = re.sub(_SPARED, lambda found: "." if found[1] else "", steps,
+                  flags=re.MULTILINE)
+    return re.sub(r"\n+```sh\n```", "", left)
+
+
 def list_wanted(tree: Tree, name: str) -> list[Wanted]:
     """The settings that the channel's own setup text tells to set, in its
     order; who may write is asked apart."""

@@ -12,7 +12,7 @@ from claw.providers.catalog.lookup import is_address
 from claw.providers.catalog.vendors import display_name, find_vendor, vendors
 from claw.providers.cost.prices import Prices
 from claw.providers.factory import OFFLINE, Providers
-from claw.wiring.models.known_models import list_known_models
+from claw.wiring.models.known_models import is_local, list_known_models
 from claw.wiring.models.ledger import read_cost_settings
 
 # Where a key is that claw can use already.
@@ -79,26 +79,34 @@ def list_models(tree: Tree, providers: Providers, name: str,
                 offered: Sequence[str]) -> list[ModelOffer]:
     """The models of a provider with their prices: those that it offers,
     else those that claw has heard of."""
-    vendor = providers.vendor(name)
-    shown = display_name(vendor.name)
     names = list(offered) or [
         one.model for one in list_known_models(tree, name)]
     usual = name_model(providers, name)
     names.sort(key=lambda model: (model != usual, "embed" in model.lower()))
-    return [ModelOffer(model, find_price(tree, shown, model,
-                                         local=vendor.local))
+    return [ModelOffer(model, find_price(tree, providers, name, model))
             for model in names]
 
 
-def find_price(tree: Tree, provider: str, model: str, *,
-               local: bool = False) -> str:
+def find_price(tree: Tree, providers: Providers, name: str,
+               model: str) -> str:
     """A price in words, "" where it is not known."""
     price = Prices(read_cost_settings(tree).prices).find(
-        provider, model, local=local)
+        display_name(providers.vendor(name).name), model,
+        local=is_local(providers, name))
     if price is None:
         return ""
     return "free" if price.free else \
         f"${price.input:g} in, ${price.output:g} out a million tokens"
+
+
+def complete_address(text: str) -> str:
+    """An address with its scheme: http for this machine, for numbers and
+    for names of the own network, which have no dot."""
+    if "://" in text:
+        return text
+    host = text.partition("/")[0].partition(":")[0]
+    plain = "." not in host or host.replace(".", "").isdecimal()
+    return f"{'http' if plain else 'https'}://{text}"
 
 
 def find_key_origin(providers: Providers, name: str) -> str | None:

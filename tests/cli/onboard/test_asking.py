@@ -1,11 +1,20 @@
 """Lists and secrets as a terminal shows them."""
 
+from functools import partial
+from threading import Timer
+
 import pytest
 from prompt_toolkit.data_structures import Size
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output.vt100 import Vt100_Output
 
-from claw.cli.commands.onboard.asking import Choice, FullAsker, PlainAsker
+from claw.cli.commands.onboard import asking
+from claw.cli.commands.onboard.asking import (
+    BACK,
+    Choice,
+    FullAsker,
+    PlainAsker,
+)
 
 CHOICES = [Choice("a", "first", "a note"), Choice("家", "家で緑茶を飲む" * 9),
            Choice("c", "third\x1b[2J\nline")]
@@ -19,9 +28,12 @@ class Screen:
 
     def __init__(self):
         self.text = ""
+        self.answers = {}
 
     def write(self, text):
         self.text += text
+        for sought in [one for one in self.answers if one in self.text]:
+            self.answers.pop(sought)()
 
     def flush(self):
         pass
@@ -33,14 +45,22 @@ class Screen:
         return True
 
 
-def ask(keys, question):
+def ask(keys, question, answers=None):
     """What a question of the full terminal gives for these keys, and what
-    was seen, 40 columns wide."""
+    was seen, 40 columns wide; `answers` are keys for what is seen."""
     screen = Screen()
     with create_pipe_input() as source:
+        screen.answers = {
+            sought: partial(source.send_text, more)
+            for sought, more in (answers or {}).items()}
         source.send_text(keys)
-        return question(FullAsker(source, Vt100_Output(
-            screen, lambda: Size(20, 40), term="xterm"))), screen.text
+        never = Timer(20.0, source.send_text, ["\x04"])
+        never.start()
+        try:
+            return question(FullAsker(source, Vt100_Output(
+                screen, lambda: Size(20, 40), term="xterm"))), screen.text
+        finally:
+            never.cancel()
 
 
 @pytest.mark.parametrize(("keys", "expected"), [
@@ -58,8 +78,40 @@ def test_a_list_is_moved_in(keys, expected):
 
 def test_a_long_list_is_searched():
     many = [Choice(f"m{n}", f"model-{n}") for n in range(300)]
-    assert ask("l-277" + ENTER, lambda asker: asker.select(
-        "Which?", many, "m1"))[0] == "m277"
+    picked, screen = ask("l-277" + ENTER, lambda asker: asker.select(
+        "Which?", many, "m1"))
+
+    assert picked == "m277"
+    assert "300" in screen  # more than the terminal has lines
+
+
+def test_the_chosen_line_is_broken_between_words(monkeypatch, capsys):
+    monkeypatch.setattr(asking, "count_columns", lambda _: 40)
+    ask(ENTER, lambda asker: asker.select("What may the agent do here?", [
+        Choice("a", "reads unasked, asks before more")], None))
+
+    assert capsys.readouterr().err == (
+        "? What may the agent do here? reads\n"
+        "  unasked, asks before more\n")
+
+
+def test_a_search_without_a_match_takes_nothing():
+    many = [Choice(f"m{n}", f"model-{n}") for n in range(300)]
+    picked, _ = ask(f"zz{ENTER}{DOWN}{ENTER}",
+                    lambda asker: asker.select("Which?", many, "m1"),
+                    {"nothing matches": f"\x7f\x7f77{ENTER}"})
+
+    assert picked == "m77"
+
+
+@pytest.mark.parametrize("count", [2, 300])
+def test_the_way_back_is_a_key(count):
+    rows = [Choice(f"m{n}", f"model-{n}") for n in range(count)]
+    assert ask(BACK, lambda asker: asker.select(
+        "Which?", [*rows, Choice(BACK, "back")], "m1"))[0] == BACK
+    # where there is none it is a letter like others
+    assert ask(BACK + "\x7f" + ENTER, lambda asker: asker.select(
+        "Which?", rows, "m0"))[0] == "m0"
 
 
 def test_a_secret_is_never_shown():
@@ -88,7 +140,7 @@ def test_it_ends_at_control_c_and_control_d(keys, error, question):
 
 
 @pytest.mark.parametrize(("line", "expected"), [
-    ("2", "家"), ("", "a"), ("c", "c"), ("9\nx\n1", "a")])
+    ("2", "家"), ("", "a"), ("c", "c"), ("9\nx\n1", "a"), ("<\n1", "a")])
 def test_a_dumb_terminal_takes_numbers(monkeypatch, capsys, tmp_path, line,
                                        expected):
     (tmp_path / "keys").write_text(line + "\n")
@@ -97,5 +149,6 @@ def test_a_dumb_terminal_takes_numbers(monkeypatch, capsys, tmp_path, line,
         assert PlainAsker().select("Which?", CHOICES, "a") == expected
     shown = capsys.readouterr()
 
+    assert ("no question before" in shown.err) == (BACK in line)
     assert shown.out == ""
     assert "\x1b" not in shown.err

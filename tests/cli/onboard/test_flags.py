@@ -67,6 +67,34 @@ def test_a_key_is_tried_and_a_model_answers(claw, home, model):
     assert not (home / FILE).exists()
 
 
+def test_the_models_are_named_where_none_is_suggested(
+        claw, home, model):
+    home.mkdir()
+    (home / "config.toml").write_text(
+        f'[model_providers.mine]\nbase_url = "{model.url}"\n')
+    done = claw("onboard", "--yes", "--provider", "mine", "--api-key-stdin",
+                stdin=KEY)
+
+    assert done.code == 2
+    assert "--model NAME, one of tiny, big" in done.err
+    assert "is kept" in done.err
+
+
+def test_a_dry_run_does_not_say_that_answers_are_kept(claw):
+    done = claw("onboard", "--yes", "--provider", "openai", "--dry-run")
+
+    assert done.code == 2
+    assert "is kept" not in done.err
+
+
+def test_a_model_that_the_list_lacks_is_told(claw, model):
+    done = claw("onboard", "--yes", "--provider", "openai", "--model",
+                "bigg", "--api-key-stdin", stdin=KEY)
+
+    assert done.code == 0
+    assert "-> near it: big" in done.err
+
+
 def test_a_refused_key_changes_nothing_and_keeps_the_answers(
         claw, home, model):
     done = claw("onboard", "--provider", "openai", "--api-key-stdin", *REST,
@@ -114,7 +142,17 @@ def test_a_server_of_ones_own_needs_no_key(claw, home):
 
         assert done.json["answer"] == "Hi."
         assert done.json["model"] == "fake-model"
+        assert "price" not in done.err  # it is on this machine
     assert read(home)["default_provider"] == f"custom:{server.url}"
+
+
+def test_a_model_without_a_price_is_told_with_the_way_to_set_it(
+        claw, model):
+    done = claw("onboard", "--yes", "--provider", "openai", "--no-test",
+                "--model", "mystery", "--api-key-stdin", stdin=KEY,
+                env={"OPENAI_BASE_URL": "https://models.example/v1"})
+
+    assert 'claw config set \'cost.prices."mystery".input\'' in done.err
 
 
 def test_a_dry_run_shows_the_difference_and_does_nothing(claw, home, model):
@@ -180,6 +218,31 @@ def test_a_refused_token_is_told_and_not_written(claw, home):
     assert done.code == 4
     assert "token" in done.err
     assert not (home / "config.toml").exists()
+
+
+@pytest.mark.parametrize("flags", [
+    ["--provider", "nosuch"], ["--provider", "custom:http://127.0.0.1:9/v1"],
+    ["--channel", "nosuch"], ["--import-from", "openclaw"],
+    ["--channel", "telegram", "--set", "foo=bar"],
+    ["--channel", "telegram", "--set", "mention_only=perhaps"]])
+def test_a_flag_that_is_refused_is_not_kept(claw, flags):
+    refused = flags[-1].partition("=")[0]
+    first, second = claw("onboard", "--yes", *flags), claw("onboard", "--yes")
+
+    assert first.code
+    assert refused.rpartition("//")[2][:11] in first.err
+    assert refused not in second.err
+    assert second.code == (2 if "telegram" in flags else 0)
+
+
+def test_a_token_that_is_refused_is_not_kept(claw, home):
+    with FakeTelegram() as platform:
+        claw("onboard", "--yes", "--channel", "telegram", "--set",
+             "bot_token=1:wrong", "--set", f"api_base_url={platform.url}")
+        done = claw("onboard", "--yes")
+
+    assert "--set bot_token=VALUE" in done.err
+    assert "set.bot_token" not in (home / FILE).read_text()
 
 
 PLATFORMS = {
@@ -280,6 +343,28 @@ def test_a_second_run_suggests_what_is_set(claw, home, model):
     assert (home / "config.toml").read_bytes() == before
 
 
+def test_no_provider_takes_the_one_that_is_set_out(claw, home, model):
+    claw("onboard", "--yes", "--provider", "openai", "--model", "big",
+         "--api-key-stdin", stdin=KEY)
+    asked = len(model.requests)
+    done = claw("onboard", "--yes", "--provider", "none", "--json")
+
+    assert done.json["changes"] == ['- default_provider = "openai"',
+                                    '- default_model = "big"']
+    assert done.json["answer"] is None
+    assert len(model.requests) == asked
+    assert "default_provider" not in read(home)
+
+
+def test_no_provider_says_who_is_asked_all_the_same(claw, model):
+    done = claw("onboard", "--yes", "--provider", "none", "--json",
+                env={"OPENAI_API_KEY": KEY})
+
+    assert "OPENAI_API_KEY" in done.err
+    assert "default_provider offline" in done.err
+    assert model.requests == []
+
+
 def test_completion_and_man_pages_go_where_the_shell_looks(
         claw, environment, tmp_path):
     done = claw("onboard", "--yes", "--completion",
@@ -290,6 +375,26 @@ def test_completion_and_man_pages_go_where_the_shell_looks(
     assert (user / ".config/fish/completions/claw.fish").read_text() \
         == claw("completion", "fish").out
     assert (user / ".local/share/man/man1/claw-onboard.1").exists()
+
+
+def test_without_a_shell_the_way_to_completion_is_told(claw, tmp_path):
+    done = claw("onboard", "--yes", "--completion", env={"PATH": "/nowhere"})
+
+    assert f"claw completion bash > {tmp_path / 'user'}" in done.err
+    assert "man pages:" in done.err
+
+
+def test_a_service_that_fails_is_told_and_the_rest_goes_on(
+        claw, home, model):
+    done = claw("onboard", "--yes", "--provider", "openai", "--model", "big",
+                "--api-key-stdin", "--service", stdin=KEY,
+                env={"PATH": "/nowhere"})
+
+    assert done.code == 5
+    assert "systemctl can't be run" in done.err
+    assert "claw: Hello, owner." in done.out
+    assert "Next:" in done.out
+    assert not (home / FILE).exists()
 
 
 @pytest.mark.parametrize("command", [

@@ -23,7 +23,9 @@ def stage(environment, home):
         home.mkdir(mode=0o700)
         (home / "config.toml").write_text(
             "# mine\n[channels_config.telegram]\n"
-            f'api_base_url = "{platform.url}"\n')
+            f'api_base_url = "{platform.url}"\n'
+            # a model on this machine would be free
+            '[cost.prices."gpt-5-mini"]\ninput = 0.25\noutput = 2.0\n')
         yield platform
 
 
@@ -61,7 +63,8 @@ def check_settings(home, platform):
     assert platform.token not in text
     assert (found["default_provider"], found["default_model"]) == (
         "openai", "gpt-5-mini")
-    assert found["cost"] == {"daily_limit_usd": 2.5}
+    assert found["cost"] == {"daily_limit_usd": 2.5, "prices": {
+        "gpt-5-mini": {"input": 0.25, "output": 2.0}}}
     assert found["memory"]["conversation_retention_days"] == 90
     assert telegram["allowed_users"] == ["1001", "家/茶"]
     assert telegram["bot_token"].startswith("enc2:")
@@ -109,6 +112,10 @@ def test_a_refused_key_is_asked_for_again(environment, home, stage):
         terminal.answer("sk-wrong\n")
         terminal.wait_for("401")
         terminal.wait_for("What now?")
+        terminal.answer("<\n")
+        terminal.wait_for("Key of OpenAI:")
+        terminal.answer("sk-other\n")
+        terminal.wait_for("What now?")
         terminal.answer("key\n")
         terminal.wait_for("Key of OpenAI:")
         terminal.answer(f"{KEY}\n")
@@ -118,8 +125,37 @@ def test_a_refused_key_is_asked_for_again(environment, home, stage):
         terminal.answer("no\n")
 
         assert terminal.end() == 0
+        assert "config set" not in terminal.shown
     assert read(home)["default_model"] == "gpt-5"
     assert KEY not in terminal.shown
+
+
+def test_a_server_that_does_not_answer_has_another_address(
+        environment, home, stage):
+    address = environment["OPENAI_BASE_URL"]
+    with Terminal(environment, "onboard", "--provider",
+                  "custom:http://127.0.0.1:9/v1") as it:
+        it.wait_for("Key of")
+        it.answer("\n")
+        it.wait_for("connection refused")
+        it.wait_for("1) another address")
+        it.answer("1\n")
+        it.wait_for("Its address")
+        it.answer("\n")
+        it.wait_for("Type an address")
+        it.answer("not a url\n")
+        it.wait_for("is no address")
+        it.answer(f"{address.removeprefix('http://')}\n")
+        it.wait_for("Key of")
+        it.answer("sk-wrong\n")
+        it.wait_for("1) another key")
+        it.answer("1\n")
+        it.wait_for("Key of")
+        it.answer(f"{KEY}\n")
+        it.wait_for("Which model?")
+        it.answer("gpt-5\n")
+        it.wait_for("How are memories found?")
+    assert read(home)["default_provider"] == f"custom:{address}"
 
 
 def test_the_way_back_asks_the_question_before_again(
@@ -141,6 +177,29 @@ def test_the_way_back_asks_the_question_before_again(
         terminal.answer("<\n")
         terminal.wait_for("Days to keep")
         terminal.kill()
+
+
+def test_what_was_given_once_is_kept_by_enter(environment, home, stage):
+    with Terminal(environment, "onboard", "--provider", "none", "--memory",
+                  "words", "--keep-days", "30", "--channel",
+                  "webhook") as terminal:
+        for secret, send_url in (("s" * 40, "not a url"),
+                                 ("", "http://127.0.0.1:9/in")):
+            terminal.wait_for("secret:")
+            terminal.wait_for("secret")
+            terminal.answer(f"{secret}\n")
+            terminal.wait_for("send_url:")
+            terminal.answer(f"{send_url}\n")
+            terminal.wait_for("port:")
+            terminal.answer("0\n")
+            terminal.wait_for("What now?")
+            assert "send_url: that address: no http" in terminal.shown
+            terminal.answer("values\n" if secret else "keep\n")
+        terminal.wait_for("What may the agent do?")
+    found = read(home)["channels_config"]["webhook"]
+
+    assert found["secret"].startswith("enc2:")
+    assert found["send_url"] == "http://127.0.0.1:9/in"
 
 
 PAIRING = ("onboard", "--provider", "none", "--memory", "words",

@@ -1,5 +1,7 @@
 """Which settings of a channel a newcomer is asked for."""
 
+import re
+
 import pytest
 
 from claw.channels import REGISTRY
@@ -12,6 +14,7 @@ from claw.wiring.onboard.channel import (
     list_channels,
     list_wanted,
     read_steps,
+    spare_commands,
 )
 
 NAMES = [name for name in REGISTRY.names() if name != CONSOLE]
@@ -55,6 +58,23 @@ def test_what_is_set_is_what_enter_keeps_and_no_secret_shows(tmp_path):
 @pytest.mark.parametrize("name", NAMES)
 def test_the_steps_are_the_beginning_of_the_setup_text(name):
     assert REGISTRY.load(name).setup.strip().startswith(read_steps(name))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_commands_that_the_wizard_spares_are_left_out(name):
+    steps = spare_commands(read_steps(name))
+
+    assert f"config set channels_config.{name}." not in steps
+    assert "```sh\n```" not in steps
+    assert not re.search(r"^\s*claw listen$", steps, re.MULTILINE)
+
+
+def test_the_rest_of_the_steps_stays():
+    assert spare_commands(
+        "1. Take it:\n\n   `claw config set channels_config.x.key`\n"
+        "2. Start `claw listen`. Wait.\n\n```sh\nclaw config set "
+        "channels_config.x.url u\nclaw channel doctor x\n```"
+    ) == "1. Take it.\n2. Start `claw listen`. Wait."
 
 
 def test_the_console_is_no_channel_to_set_up():

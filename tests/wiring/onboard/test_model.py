@@ -9,6 +9,7 @@ from claw.wiring.models.providers import build_providers
 from claw.wiring.onboard.changes import build_tree
 from claw.wiring.onboard.model import (
     build_values,
+    complete_address,
     find_key_origin,
     find_price,
     list_models,
@@ -52,7 +53,13 @@ def test_models_come_with_prices_and_the_usual_one_first(tree):
     assert [(one.name, one.price) for one in found] == [
         ("gpt-5", "$1.25 in, $10 out a million tokens"), ("mystery", ""),
         ("text-embedding-3-small", found[2].price)]
-    assert find_price(tree, "ollama", "qwen3", local=True) == "free"
+
+
+@pytest.mark.parametrize(("name", "price"), [
+    ("ollama", "free"), ("custom:http://127.0.0.1:9/v1", "free"),
+    ("custom:http://192.168.1.7:9/v1", "")])
+def test_a_server_on_this_machine_is_free(tree, name, price):
+    assert find_price(tree, build(tree, {}), name, "toy-1") == price
 
 
 def test_a_vendor_without_a_list_has_the_models_that_claw_knows(tree):
@@ -81,3 +88,13 @@ def test_where_a_key_is_and_that_one_is_missing(tree, env, origin):
 ])
 def test_answers_as_settings(answers, values):
     assert build_values(*answers) == values
+
+
+@pytest.mark.parametrize(("text", "address"), [
+    ("localhost:8000/v1", "http://localhost:8000/v1"),
+    ("10.0.0.7:8000", "http://10.0.0.7:8000"), ("[::1]:80", "http://[::1]:80"),
+    ("nas", "http://nas"), ("models.example/v1", "https://models.example/v1"),
+    ("custom:http://h/v1", "custom:http://h/v1"), ("ftp://h", "ftp://h"),
+    ("[", "http://[")])
+def test_an_address_gets_its_scheme(text, address):
+    assert complete_address(text) == address

@@ -5,14 +5,15 @@ terminal is dumb. Everything goes to stderr, and to stdout goes the result.
 import getpass
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
 from claw.cli.show.bars import count_columns, cut
 from claw.cli.show.look import PROMPT_STYLE
-from claw.cli.show.output import join_lines, visible, wants_styles
+from claw.cli.show.output import fold, join_lines, visible, wants_styles
 from claw.core.value import Value
 
+BACK = "<"  # the choice that goes back; typed, it is taken at once
 _POINTER = 4  # cells before a line of a list
 _FEW = 8  # choices that need no search
 
@@ -71,13 +72,18 @@ class FullAsker:
                 for one in choices]
         asked = self._questions.select(
             question, made, qmark="?", pointer=">", style=self._style,
-            instruction="(type to search)" if len(made) > _FEW else " ",
+            instruction=f"({len(made)} lines; type to search)"
+            if len(made) > _FEW else " ",
             default=next((one for one in made if one.value == default), None),
             use_search_filter=len(made) > _FEW, use_jk_keys=False,
             use_shortcuts=False, erase_when_done=True, **self._streams)
-        picked = str(self._ask(asked))
+        _refuse_no_match(asked.application)
+        picked = str(self._ask(asked, {BACK} & {
+            one.value for one in choices}))
         label = next(one.label for one in choices if one.value == picked)
-        _write(f"? {question} {join_lines(label)}\n")
+        for line in fold(f"? {question} {join_lines(label)}",
+                         count_columns(sys.stderr)):
+            _write(f"{line}\n")
         return picked
 
     def text(self, question: str, default: str) -> str:
@@ -89,8 +95,9 @@ class FullAsker:
         return str(self._ask(self._questions.password(
             question, qmark="?", style=self._style, **self._streams)))
 
-    def _ask(self, asked: Any) -> Any:
-        """The answer; Ctrl-D ends a list as it ends a text."""
+    def _ask(self, asked: Any, answers: Iterable[str] = ()) -> Any:
+        """The answer; Ctrl-D ends a list as it ends a text, and a key of
+        `answers` with itself."""
         from prompt_toolkit.key_binding import (
             KeyBindings,
             merge_key_bindings,
@@ -100,6 +107,9 @@ class FullAsker:
         @keys.add("c-d", eager=True)
         def end(event: Any) -> None:
             event.app.exit(exception=EOFError(), style="class:aborting")
+        for answer in answers:
+            keys.add(answer, eager=True)(
+                lambda event: event.app.exit(result=event.data))
         application = asked.application
         application.key_bindings = merge_key_bindings(
             [application.key_bindings, keys])
@@ -107,6 +117,36 @@ class FullAsker:
         if answer is None:
             raise KeyboardInterrupt
         return answer
+
+
+def _refuse_no_match(application: Any) -> None:
+    """Where a search finds nothing questionary shows the whole list, and
+    Enter would take a line of it: say so, and let Enter do nothing."""
+    from prompt_toolkit.key_binding import KeyBindings, merge_key_bindings
+    parts: list[Any] = [window.content for window
+                        in application.layout.find_all_windows()]
+    rows = next(part for part in parts if hasattr(part, "search_filter"))
+    line = next(part for part in parts if getattr(
+        part, "text", None) == rows.get_search_string_tokens)
+
+    def finds_nothing() -> bool:
+        search = (rows.search_filter or "").lower()
+        return not any(search in str(row.title).lower()
+                       for row in rows.choices)
+
+    def write_search() -> Any:
+        written = rows.get_search_string_tokens()
+        return [*written, ("", " nothing matches")] \
+            if written and finds_nothing() else written
+    line.text = write_search
+    keys = KeyBindings()
+
+    @keys.add("enter", eager=True)
+    def take(event: Any) -> None:
+        if not finds_nothing():
+            event.app.exit(result=rows.get_pointed_at().value)
+    application.key_bindings = merge_key_bindings(
+        [application.key_bindings, keys])
 
 
 class PlainAsker:
@@ -130,7 +170,9 @@ class PlainAsker:
                 return values[int(said) - 1]
             if said in values:
                 return said
-            _write(f"Type a number from 1 to {len(values)}.\n")
+            _write("There is no question before this one.\n"
+                   if said == BACK else
+                   f"Type a number from 1 to {len(values)}.\n")
 
     def text(self, question: str, default: str) -> str:
         return _read_line(f"{question} " + (f"[{visible(default)}]: "

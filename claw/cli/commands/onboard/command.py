@@ -183,6 +183,8 @@ def onboard(
         w.answers.remove()
     if run.as_json:
         run.out.document(found)
+    if w.exit_code:
+        raise typer.Exit(w.exit_code)
 
 
 def _word(flag: bool | None) -> str | None:
@@ -285,7 +287,8 @@ def _walk(w: Wizard) -> None:
     except MissingAnswer as missing:
         raise UsageError(
             "nobody can be asked here, and this is not answered: "
-            + missing.flag, hint="what was answered is kept; add it") from None
+            + missing.flag, hint="add it" if w.chosen.dry_run
+            else "what was answered is kept; add it") from None
     except (KeyboardInterrupt, EOFError):
         raise InterruptedAnswerError(
             "stopped; your answers are kept" if not w.chosen.dry_run

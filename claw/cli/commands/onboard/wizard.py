@@ -1,10 +1,11 @@
 """One run of the wizard: an answer comes from what is kept, a flag, a
 person, or is the one that is suggested; and it is kept at once."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from claw.cli.commands.onboard.asking import Asker, Choice
+from claw.cli.commands.onboard.asking import BACK, Asker, Choice
 from claw.cli.invocation import Invocation
 from claw.cli.show.bars import count_columns, wrap
 from claw.cli.show.look import MARKS, paint
@@ -15,14 +16,13 @@ from claw.cli.show.output import (
     wants_colour,
     wants_styles,
 )
-from claw.core.errors import ClawError, UsageError
+from claw.core.errors import ClawError, ExitCode, UsageError
 from claw.core.value import Value
 from claw.wiring.onboard.answers import Answers, is_private
 from claw.wiring.onboard.changes import ConfigWriter
 
 T = TypeVar("T")
 
-BACK = "<"
 YES, NO = "yes", "no"
 
 
@@ -52,6 +52,7 @@ class Wizard:
         self.writer = writer
         self.asker = asker
         self.chosen = chosen
+        self.exit_code = ExitCode.DONE
         self._tried: dict[tuple[str, ...], Any] = {}
 
     # -- questions
@@ -59,13 +60,18 @@ class Wizard:
     def select(self, name: str, question: str, choices: Sequence[Choice], *,
                suggested: str | None, flag: str) -> str:
         """One of the choices, or what was answered already."""
-        def ask(asker: Asker) -> str:
-            picked = asker.select(question, [*choices, *self._way_back()],
-                                  suggested)
-            if picked == BACK:
-                raise StepBack
-            return picked
-        return self._answer(name, ask, suggested, flag)
+        return self._answer(
+            name, lambda asker: self.pick(asker, question, choices,
+                                          suggested), suggested, flag)
+
+    def pick(self, asker: Asker, question: str, choices: Sequence[Choice],
+             suggested: str | None) -> str:
+        """One of the choices, which is not kept."""
+        ways = [Choice(BACK, "back")] if self.answers.can_go_back else []
+        picked = asker.select(question, [*choices, *ways], suggested)
+        if picked == BACK:
+            raise StepBack
+        return picked
 
     def confirm(self, name: str, question: str, *, suggested: bool,
                 flag: str) -> bool:
@@ -127,8 +133,14 @@ class Wizard:
         self.answers.give(name, given)
         return given
 
-    def _way_back(self) -> list[Choice]:
-        return [Choice(BACK, "back")] if self.answers.can_go_back else []
+    @contextmanager
+    def refusing(self, *names: str) -> Iterator[None]:
+        """What is refused is not kept: the next run would end at it."""
+        try:
+            yield
+        except ClawError:
+            self.answers.forget(*names)
+            raise
 
     def remember(self, what: tuple[str, ...], try_it: Callable[[], T]) -> T:
         """What came of trying this, which is done once a run."""

@@ -39,8 +39,9 @@ def ask_before(w: Wizard) -> None:
             flag="--import-from NAME")
         if agent == NONE:
             return
-        planned = plan(find_one(agent, None, home, os.environ), places,
-                       notify=w.run.out.progress)
+        with w.refusing("import"):
+            planned = plan(find_one(agent, None, home, os.environ), places,
+                           notify=w.run.out.progress)
         for line in render(planned.found, planned.parts, planned.notes,
                            brief=True):
             w.say(line, "  ")
@@ -62,6 +63,8 @@ def _bring(w: Wizard, planned: Plan) -> bool:
         for line in list_undo(report.parts):
             w.say(f"to take it back: {line}", "       ")
         return True
-    if decide(w, report.error, [AGAIN, _LEAVE]) == _LEAVE.value:
+    with w.refusing("import"):
+        way = decide(w, report.error, [AGAIN, _LEAVE])
+    if way == _LEAVE.value:
         w.answers.give("import", NONE)
     return False

@@ -3,6 +3,7 @@ may write."""
 
 import asyncio
 import sys
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -36,12 +37,14 @@ _LEAVE = Choice("leave", "no channel for now")
 def ask_channel(w: Wizard) -> None:
     """The whole step; it is left when the channel works, or is kept as it
     is, or left out."""
+    before: dict[str, dict[str, str]] = {}  # what was given once, by channel
     while True:
         name = _ask_name(w)
         if name == NONE:
             return
         _check_packages(w, name)
-        _ask_settings(w, name)
+        _ask_settings(w, name, before.get(name, {}))
+        before[name] = w.answers.list_settings()
         values = _read_values(w, name)
         if _prove(w, name, values) and _write(w, name, values):
             _let_in(w, name)
@@ -70,7 +73,7 @@ def _check_packages(w: Wizard, name: str) -> None:
 
 def _show_setup(w: Wizard, name: str) -> None:
     """What the channel tells a newcomer."""
-    text = channels.read_steps(name)
+    text = channels.spare_commands(channels.read_steps(name))
     stream = w.run.out.stderr
     if w.run.out.quiet or not text:
         return
@@ -80,21 +83,26 @@ def _show_setup(w: Wizard, name: str) -> None:
         page.finish()
     else:
         w.say(text.strip() + "\n")
-    w.say(f"(more of it: claw channel setup {name})")
+    w.say("(claw asks for the settings now, tries them, and listens by "
+          f"itself; all of it: claw channel setup {name})")
 
 
 # -- its settings
 
-def _ask_settings(w: Wizard, name: str) -> None:
-    """Every setting that it wants, Enter for what is in force."""
-    open_ = [one for one in channels.list_wanted(w.writer.read(), name)
-             if w.answers.get(SETTING + one.key) is None]
+def _ask_settings(w: Wizard, name: str, before: Mapping[str, str]) -> None:
+    """Every setting that it wants, Enter for what was given `before` or is
+    in force."""
+    with w.refusing("channel"):
+        open_ = [one for one in channels.list_wanted(w.writer.read(), name)
+                 if w.answers.get(SETTING + one.key) is None]
+    _read_values(w, name)  # a flag that is refused, before the first question
     if w.asks and open_:
         _show_setup(w, name)
     for one in open_:
         answer = SETTING + one.key
         flag = f"--set {one.key}=VALUE"
-        needed = one.is_first and not one.default
+        usual = before.get(one.key) or one.default
+        needed = one.is_first and not usual
         if not w.asks or w.chosen.takes_suggestions:
             if needed and not w.asks:
                 raise MissingAnswer(flag)
@@ -102,11 +110,12 @@ def _ask_settings(w: Wizard, name: str) -> None:
                 continue
         w.say(f"{one.key}: {one.meaning}")
         if one.is_secret:
-            w.secret(answer, f"{one.key}"
-                     + ("" if needed else " (Enter: as it is)") + ":",
-                     flag=flag, optional=not needed)
+            if not w.secret(answer, f"{one.key}"
+                            + ("" if needed else " (Enter: as it is)") + ":",
+                            flag=flag, optional=not needed):
+                w.answers.give(answer, before.get(one.key, ""))
         else:
-            w.text(answer, f"{one.key}:", suggested=one.default, flag=flag,
+            w.text(answer, f"{one.key}:", suggested=usual, flag=flag,
                    check=partial(_check_value, w, name, one.key, needed))
 
 
@@ -129,7 +138,8 @@ def _read_values(w: Wizard, name: str) -> dict[Path, Any]:
     for key, text in w.answers.list_settings().items():
         path = (SECTION, name, key)
         if text.strip():
-            value = read_value(tree, path, text)
+            with w.refusing(SETTING + key):
+                value = read_value(tree, path, text)
             usual = default_at(path)
             if tree.has(path) or value != (
                     list(usual) if isinstance(usual, tuple) else usual):
@@ -152,13 +162,16 @@ def _prove(w: Wizard, name: str, values: dict[Path, Any]) -> bool:
         rows = channels.diagnose(tree, name)
     for row in rows:
         if row.status != "skip":
+            is_asked = w.asks and f" {SECTION}.{name}." in (row.hint or "")
             w.mark(row.status, f"{row.id.rpartition('.')[2]}: {row.detail}",
-                   row.hint)
+                   None if is_asked else row.hint)
     failed = next((row for row in rows if row.status == "fail"), None)
     if failed is None:
         return True
-    return _take_way(w, decide(w, build_row_error(failed), [
-        _VALUES, AGAIN, _CHANNEL, _KEEP, _LEAVE], is_shown=True))
+    with w.refusing(SETTING):
+        way = decide(w, build_row_error(failed), [
+            _VALUES, AGAIN, _CHANNEL, _KEEP, _LEAVE], is_shown=True)
+    return _take_way(w, way)
 
 
 def _write(w: Wizard, name: str, values: dict[Path, Any]) -> bool:
@@ -167,8 +180,9 @@ def _write(w: Wizard, name: str, values: dict[Path, Any]) -> bool:
         w.writer.write(values or _mark_as_there(w, name))
     except ConfigError as error:
         w.answers.forget(_UNPROVEN)
-        return _take_way(w, decide(w, error, [
-            _VALUES, AGAIN, _CHANNEL, _LEAVE]))
+        with w.refusing(SETTING):
+            way = decide(w, error, [_VALUES, AGAIN, _CHANNEL, _LEAVE])
+        return _take_way(w, way)
     return True
 
 

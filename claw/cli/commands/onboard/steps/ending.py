@@ -2,9 +2,11 @@
 
 from typing import Any
 
+from claw.cli.commands.onboard.steps.model import NONE
 from claw.cli.commands.onboard.wizard import Wizard
 from claw.core.errors import ClawError
 from claw.memory.settings import MemorySettings
+from claw.providers.factory import OFFLINE
 from claw.wiring.channels.names import list_configured
 from claw.wiring.onboard.changes import compare
 from claw.wiring.onboard.channel import list_people
@@ -20,7 +22,8 @@ def show_ending(w: Wizard) -> dict[str, Any]:
     """The result, as --json prints it, and for people on stdout."""
     tree, out = w.writer.read(), w.run.out
     model, said = has_model(tree), None
-    if model and w.chosen.tests:
+    if model and w.chosen.tests and w.answers.get(
+            "provider") not in (NONE, OFFLINE):
         said = _ask(w)
     elif not model:
         w.say("No model is set: claw answers offline, from your text and "

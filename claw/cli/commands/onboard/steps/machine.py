@@ -10,7 +10,9 @@ from claw.cli.docs.manual import pages
 from claw.core.errors import ClawError
 from claw.wiring.channels.names import list_configured
 from claw.wiring.onboard.machine import (
+    SHELLS,
     find_shell,
+    place_completion,
     write_completion,
     write_man_pages,
 )
@@ -39,10 +41,10 @@ def _try(w: Wizard, name: str, work: Callable[[], None]) -> None:
     try:
         work()
     except ClawError as error:
-        if w.asker is None:
-            raise
         w.explain(error)
         w.answers.give(name, "no")
+        if not w.asks:
+            w.exit_code = error.exit_code
 
 
 def _write_pages(w: Wizard, shell: str | None) -> None:
@@ -52,6 +54,10 @@ def _write_pages(w: Wizard, shell: str | None) -> None:
         w.mark("ok", f"completion: {found.files[0]}")
         if found.left:
             w.say(found.left, "       ")
+    else:
+        w.mark("warn", "no completion: SHELL names none of "
+               + ", ".join(SHELLS), "claw completion bash > "
+               f"{place_completion('bash', os.environ)}")
     found = write_man_pages(pages(commands), os.environ)
     w.mark("ok", f"{len(found.files)} man pages: {found.files[0].parent}")
 

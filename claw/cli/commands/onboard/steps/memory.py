@@ -56,7 +56,8 @@ def _install(w: Wizard) -> bool:
     try:
         download_model(w.run, folder)
     except ClawError as error:
-        way = decide(w, error, [AGAIN, Choice(WORDS, "by words for now")])
+        with w.refusing("memory"):
+            way = decide(w, error, [AGAIN, Choice(WORDS, "by words for now")])
         if way == WORDS:
             w.answers.give("memory", WORDS)
         return False

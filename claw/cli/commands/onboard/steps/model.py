@@ -14,6 +14,7 @@ from claw.cli.commands.onboard.steps.trouble import (
 )
 from claw.cli.commands.onboard.wizard import YES, Wizard
 from claw.core.errors import ClawError
+from claw.core.ledger import price_hint
 from claw.providers.catalog.lookup import CUSTOM, check_url, is_address
 from claw.providers.catalog.vendors import display_name
 from claw.providers.check import Check
@@ -26,7 +27,9 @@ from claw.wiring.onboard import model as models
 NONE = "none"
 _OTHER, _OWN = "other", "own"
 _UNPROVEN = "unproven_model"
+_NAMED = 5  # models in an error
 _KEY = Choice("key", "another key")
+_ADDRESS = Choice("address", "another address")
 _PROVIDER = Choice("provider", "another provider")
 _MODEL = Choice("model", "another model")
 _KEEP = Choice("keep", "keep it as it is")
@@ -39,8 +42,7 @@ def ask_model(w: Wizard) -> None:
     while True:
         name = _ask_provider(w)
         if name in (NONE, OFFLINE):
-            w.say("No model for now: claw answers from your text and "
-                  "memory alone.")
+            _take_out(w, name)
             return
         if (offered := _settle_key(w, name)) is None:
             continue
@@ -48,6 +50,20 @@ def ask_model(w: Wizard) -> None:
         if _prove(w, name, model):
             _write(w, name, model)
             return
+
+
+def _take_out(w: Wizard, name: str) -> None:
+    """Whoever was asked by default is asked no more."""
+    w.writer.write({("default_provider",): OFFLINE} if name == OFFLINE else
+                   {("default_provider",): None, ("default_model",): None})
+    choice = _providers(w).choose()
+    if choice.provider_name == OFFLINE:
+        w.say("No model for now: claw answers from your text and memory "
+              "alone.")
+    else:
+        w.say(f"No model is set, and claw asks {choice.shown} all the same "
+              f"({choice.reason}). To have it ask nobody: claw config set "
+              "default_provider offline")
 
 
 def _providers(w: Wizard) -> Providers:
@@ -59,11 +75,14 @@ def _providers(w: Wizard) -> Providers:
 def _ask_provider(w: Wizard) -> str:
     found = _providers(w)
     picked = w.answers.get("provider") or _pick_provider(w, found)
+    if w.answers.get("provider_way") == _OWN:
+        picked = models.complete_address(picked)
     if picked.lower().startswith(("http://", "https://")):
         picked = CUSTOM + picked
     if picked == NONE:
         return NONE
-    name = found.vendor(picked).name
+    with w.refusing("provider"):
+        name = found.vendor(picked).name
     w.answers.give("provider", name)
     return name
 
@@ -93,8 +112,11 @@ def _pick_provider(w: Wizard, found: Providers) -> str:
 
 
 def _check_address(text: str) -> str | None:
+    if not text:
+        return "Type an address, e.g. http://localhost:8000/v1."
     try:
-        check_url(text.removeprefix(CUSTOM), "the address")
+        check_url(models.complete_address(text).removeprefix(CUSTOM),
+                  "the address")
     except ClawError as error:
         return error.message + (f": {error.hint}" if error.hint else "")
     return None
@@ -113,9 +135,13 @@ def _settle_key(w: Wizard, name: str) -> tuple[str, ...] | None:
     if tried.failure is None:
         return tried.models
     row = tried.failure
-    way = decide(w, build_error(row.code, f"{row.id}: {row.detail}",
-                                row.hint),
-                 [_KEY, AGAIN, _PROVIDER, _KEEP, _LEAVE])
+    address = [_ADDRESS] if is_address(name) else []
+    first = [_KEY, AGAIN, *address] if row.id == "key" \
+        else [*address, AGAIN, _KEY]
+    with w.refusing("api_key" if row.id == "key" else "provider"):
+        way = decide(w, build_error(row.code, f"{row.id}: {row.detail}",
+                                    _find_hint(w, row)),
+                     [*first, _PROVIDER, _KEEP, _LEAVE])
     return () if _take_way(w, way) else None
 
 
@@ -154,6 +180,11 @@ def _try_key(w: Wizard, name: str, key: str | None) -> TriedKey:
             w.writer.read(), around=ledger.meter), name, key))
 
 
+def _find_hint(w: Wizard, row: Check) -> str | None:
+    """What to do, unless it is what the wizard asks next."""
+    return None if w.asks and row.id == "key" else row.hint
+
+
 def _take_way(w: Wizard, way: str) -> bool:
     """Do what was chosen after a failure; whether the step goes on with
     what it has."""
@@ -163,6 +194,9 @@ def _take_way(w: Wizard, way: str) -> bool:
         w.answers.give("key_from", "typed")
     elif way == "provider":
         w.answers.forget("provider_way", "provider")
+    elif way == "address":
+        w.answers.forget("provider")
+        w.answers.give("provider_way", _OWN)
     elif way == "model":
         w.answers.forget("model_way", "model")
     elif way == "keep":
@@ -183,8 +217,12 @@ def _ask_model_name(w: Wizard, name: str, offered: tuple[str, ...]) -> str:
                                    or is_address(name)):
         usual = rows[0].name
     if not rows or not w.asks:
+        names = [row.name for row in rows[:_NAMED]] + ["..."] * (
+            len(rows) > _NAMED)
         return w.text("model", "Which model? Its name:", suggested=usual,
-                      flag="--model NAME", check=_check_name)
+                      flag="--model NAME" + (
+                          f", one of {', '.join(names)}" if names else ""),
+                      check=_check_name)
     if w.answers.get("model") is None:
         way = w.select("model_way", "Which model?", [
             *(Choice(row.name, row.name, row.price) for row in rows),
@@ -210,9 +248,11 @@ def _prove(w: Wizard, name: str, model: str) -> bool:
     failed = next((row for row in rows if not row.ok), None)
     if failed is None:
         return True
-    return _take_way(w, decide(
-        w, build_error(failed.code, failed.detail, failed.hint),
-        [AGAIN, _MODEL, _KEY, _PROVIDER, _KEEP, _LEAVE], is_shown=True))
+    with w.refusing("api_key" if failed.id == "key" else "model"):
+        way = decide(
+            w, build_error(failed.code, failed.detail, failed.hint),
+            [AGAIN, _MODEL, _KEY, _PROVIDER, _KEEP, _LEAVE], is_shown=True)
+    return _take_way(w, way)
 
 
 def _ask_key_quietly(w: Wizard) -> str | None:
@@ -222,8 +262,8 @@ def _ask_key_quietly(w: Wizard) -> str | None:
 def _try_model(w: Wizard, name: str, model: str, key: str | None
                ) -> list[Check]:
     def hear(_: str, __: str | None, row: Check) -> None:
-        w.mark("ok" if row.ok else "fail", f"{row.id}: {row.detail}",
-               row.hint)
+        w.mark(row.status, f"{row.id}: {row.detail}",
+               _find_hint(w, row))
     with w.run.out.waiting("asking the model"), closing(
             open_ledger(w.writer.read(), w.run.out.note)) as ledger:
         return asyncio.run(try_provider(build_providers(
@@ -261,14 +301,13 @@ def _ask_limit(w: Wizard, found: Providers, name: str, model: str
     """Dollars a day; None for what is in force: where that is answered,
     nothing has to be paid, or nobody knows what."""
     tree = w.writer.read()
-    price = models.find_price(tree, display_name(name), model,
-                              local=found.vendor(name).local)
+    price = models.find_price(tree, found, name, model)
     if price == "free" and w.answers.get("limit") is None:
         return None
     now = models.read_limit(tree)
     if not price:
-        w.say(f"claw knows no price of {model}: a limit of your own would "
-              "stop it, until you set its price under [cost.prices].")
+        w.say(f"claw knows no price of {model}: under a limit of your own "
+              f"it is not asked until you {price_hint(model)}")
         if w.answers.get("limit") is None:
             return None
     else:

@@ -28,7 +28,7 @@ def decide(w: Wizard, error: ClawError, ways: Sequence[Choice], *,
         raise error
     if not is_shown:
         w.mark("fail", error.message, error.hint)
-    return w.asker.select("What now?", ways, ways[0].value)
+    return w.pick(w.asker, "What now?", ways, ways[0].value)
 
 
 def build_error(code: int, detail: str, hint: str | None) -> ClawError:
