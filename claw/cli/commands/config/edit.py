@@ -23,7 +23,7 @@ from claw.config.store import current
 from claw.config.tree import Tree, lay_over, load
 from claw.core.errors import ConfigError, UsageError
 from claw.wiring.checks.config import check_change, check_settings
-from claw.wiring.config_view import row
+from claw.wiring.config_view import row, rows
 from claw.wiring.sections import validate
 
 _START = b"""\
@@ -86,12 +86,18 @@ def unset(context: typer.Context,
           ) -> None:
     """Remove a setting or a table from config.toml.
 
-    Prints the value now in force. Exits 1 when it was not set.
+    Prints the value now in force, and on stderr what was removed. Exits 1
+    when it was not set.
     """
     run = Invocation.of(context)
     take_back_unfinished(run)
-    resolve_key(load(run.places), key)
-    _print(run, lay_over(unset_value(run.places, split_key(key))), key)
+    before = load(run.places, env={})
+    path = resolve_key(before, key)
+    left = lay_over(unset_value(run.places, split_key(key)))
+    for entry in rows(before, path):
+        if entry.origin == "config":
+            run.out.note(f"removed: {format_row(entry)}")
+    _print(run, left, key)
 
 
 @examples("claw config edit", "VISUAL='code --wait' claw config edit")
