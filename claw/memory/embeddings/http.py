@@ -44,7 +44,7 @@ _TRIES = 4
 _LONGEST_WAIT_S = 20.0
 _TOO_LONG = re.compile("token|context|length|too (long|large|many)|batch",
                        re.IGNORECASE)
-_KEY_HINT = "set it with: claw config set memory.embedding_api_key KEY"
+_KEY_HINT = "set it with: claw config set memory.embedding_api_key"
 _SLOW_HINT = "is it busy? claw memory reindex fills in what is missing"
 
 

@@ -43,7 +43,7 @@ VERSION = "v1beta"
 HOST = "generativelanguage.googleapis.com"
 GENERATE, STREAM = "generateContent", "streamGenerateContent"
 KEY_HINT = ("set GEMINI_API_KEY, or: claw config set "
-            "model_providers.gemini.api_key KEY")
+            "model_providers.gemini.api_key")
 _VERSIONS = re.compile(r"/v\d+(?:alpha|beta)?\d*$")
 
 # What to do where a web page answers.

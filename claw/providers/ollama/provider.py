@@ -71,7 +71,7 @@ TIMEOUT_S = 300.0  # a model may have to be loaded first
 _USUAL_TIMEOUT_S = 120.0
 _CLOUD = ":cloud"
 _KEY_HINT = ("set OLLAMA_API_KEY, or: claw config set "
-             "model_providers.ollama.api_key KEY")
+             "model_providers.ollama.api_key")
 
 
 class OllamaState(RequestState):
