@@ -226,11 +226,12 @@ def test_unset_says_what_a_table_held(claw, config):
     assert "abcdef" not in done.err
 
 
-def test_path_prints_both_places_and_makes_neither(claw, home, tmp_path):
+def test_path_prints_all_places_and_makes_none(claw, home, tmp_path):
     done = claw("config", "path", env={"CLAW_WORKSPACE": "w"})
 
     assert done.out == (f'home = "{home}"  # CLAW_HOME\n'
-                        f'workspace = "{tmp_path}/w"  # CLAW_WORKSPACE\n')
+                        f'workspace = "{tmp_path}/w"  # CLAW_WORKSPACE\n'
+                        f'file = "{home}/config.toml"\n')
     assert claw("config", "path", "file").out == f"{home}/config.toml\n"
     assert claw("config", "path", "--json").json == {
         "home": str(home), "workspace": f"{home}/workspace",
