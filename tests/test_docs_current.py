@@ -13,6 +13,7 @@ from claw.cli.docs.catalog import catalog
 from claw.cli.docs.manual import settings_table
 from claw.cli.docs.write import find_stale
 from claw.config.describe import meanings
+from claw.config.keys import is_secret, split_key
 from claw.core.registry import load_dotted
 from claw.wiring.config_view import manual
 
@@ -21,6 +22,19 @@ ROOT = Path(__file__).resolve().parents[1]
 
 def test_generated_files_are_current():
     assert find_stale(ROOT) == [], "run: python -m claw.cli.docs"
+
+
+def test_no_line_puts_a_secret_where_others_see_it():
+    """Arguments stand in the list of processes; what is read or asked for
+    does not."""
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md"),
+             *(ROOT / "man").glob("*.1"), *(ROOT / "claw").rglob("*.py")]
+    lines = [match for page in pages for match in re.findall(
+        r"config set ([\w.<>{}]+) +(?![a-z]+\b)([^\s`'\"#<;]+)",
+        page.read_text("utf-8"))]
+
+    assert len(lines) > 50
+    assert [line for line in lines if is_secret(split_key(line[0]))] == []
 
 
 @pytest.mark.each("name", COMMANDS)

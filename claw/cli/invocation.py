@@ -152,6 +152,13 @@ class Invocation:
                 self.out.warn(warning)
             self.settings.warnings.clear()
 
+    def say_missing(self) -> None:
+        """Say that the folder named with -w is not there: it may be a slip,
+        and what was looked up in it was looked up nowhere."""
+        if "_located" in self.__dict__ and self.options.get("workspace") \
+                and not self._located.workspace.exists():
+            self.out.note(f"there is no workspace {self._located.workspace}")
+
     def say_redacted(self) -> None:
         """Say once that something was left out of what was printed."""
         redactor = self.out.redactor if "out" in self.__dict__ else None

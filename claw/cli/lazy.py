@@ -121,6 +121,7 @@ class Command(Pages, TyperCommand):
         try:
             return super().invoke(ctx)
         finally:
+            Invocation.of(ctx).say_missing()
             Invocation.of(ctx).say_redacted()
             Invocation.of(ctx).say_warnings()
 

@@ -100,7 +100,7 @@ _INSTEAD = {
     "--list-rags": "claw memory list",
     **dict.fromkeys(("--execute", "-e"), "claw do"),
     "--serve": "claw listen",
-    "--key": "claw config set api_key KEY",
+    "--key": "claw config set api_key",
 }
 
 # An option -> what may have been meant where its value is none.

@@ -18,7 +18,7 @@ from claw.config.display import to_toml
 from claw.config.keys import Path
 from claw.config.known import ALIASES, is_array
 from claw.config.nodes import drop, find, put
-from claw.config.parse import decode_text, parse
+from claw.config.parse import decode_text, parse, parse_config
 from claw.config.places import Places
 from claw.config.tree import Tree
 from claw.config.trial import try_out
@@ -41,10 +41,15 @@ class Draft:
         self.places = places
         self._before = before
         self._old = (before if data is None else data) or b""
-        text = decode_text(self._old, places.config_file)
+        file = places.config_file
+        if data is None:
+            raw, text = parse_config(self._old, file)
+        else:
+            text = decode_text(data, file)
+            raw = parse(text, str(file))
         self._crlf = "\r\n" in text
         text = text.replace("\r\n", "\n")
-        self.tree = Tree(places, parse(text, str(places.config_file)), text)
+        self.tree = Tree(places, raw, text)
         self._text = text
         self._changed = data is not None
         self._meant = copy.deepcopy(self.tree.raw)

@@ -16,6 +16,8 @@ from claw.core.errors import ConfigError
 _BOM = b"\xef\xbb\xbf"
 MOST_BYTES = 1 << 20
 
+_WAYS = "do it with: claw config edit; or take the last change back: claw " \
+        "config undo"
 # What a message of tomllib usually means, first match wins.
 _LIKELY_FIXES = (
     ("Cannot overwrite a value", "this key is there twice: remove one"),
@@ -43,7 +45,7 @@ _LIKELY_FIXES = (
     ("Invalid initial character for a key", "names are letters, digits, _ "
                                             "and -; others need quotes"),
     ("Invalid value", 'text needs quotes: key = "value"; true and false are'
-                      " lower-case"),
+                      " lower-case; is a list above closed with ]?"),
     ("Invalid statement", "one key = value a line, comments start with #"),
 )
 
@@ -55,8 +57,18 @@ def read_config(path: Path) -> tuple[dict[str, Any], str, int]:
     isn't TOML, with line and column.
     """
     data, mode = read_file(path)
-    text = decode_text(data, path)
-    return parse(text, str(path)), text, mode
+    return *parse_config(data, path), mode
+
+
+def parse_config(data: bytes, path: Path) -> tuple[dict[str, Any], str]:
+    """(tree, text) of the config.toml in use: its errors end with the ways
+    out of them."""
+    try:
+        text = decode_text(data, path)
+        return parse(text, str(path)), text
+    except ConfigError as error:
+        error.hint = f"{error.hint}; {_WAYS}"
+        raise
 
 
 def parse(text: str, name: str) -> dict[str, Any]:
@@ -130,6 +142,8 @@ def _syntax_error(text: str, name: str, message: str) -> ConfigError:
         line, column = len(lines), len(lines[-1].rstrip("\r")) + 1
     hint = next((fix for start, fix in _LIKELY_FIXES
                  if reason.startswith(start)), "correct this line")
+    if place == "end of document)" and reason == "Invalid value":
+        hint = "write the value, and close the list or table that it is in"
     # a table's name comes as a tuple: ('a', 'b')
     reason = re.sub(r"\(('.*?'),?\)", lambda m: "[" + m[1].replace(
         "'", "").replace(", ", ".") + "]", reason[:1].lower() + reason[1:])

@@ -239,7 +239,8 @@ class Channel(ABC):
     without arguments), `setup` tells a newcomer in Markdown what to make on
     the platform and which keys to set, `guidance` is the section of the
     system prompt about writing there, `first_setting` the key and value
-    that set it up, `example_recipient` an address as its people write it,
+    that set it up (of a secret the key: it is asked for, and shown to
+    nobody), `example_recipient` an address as its people write it,
     `extra_for` what needs the extra of its name ("": all of it, where there
     is one).
     """

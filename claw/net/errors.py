@@ -59,7 +59,7 @@ class Peer(Value):
 
     `secrets` are removed from everything it says; `key_hint` tells how to
     set the key, `models_hint` how to see its models, `start_hint` how to
-    start it where it runs on this machine.
+    start it where it runs on this machine, `slow_hint` how to wait longer.
     """
 
     title: str
@@ -67,6 +67,7 @@ class Peer(Value):
     key_hint: str | None = None
     models_hint: str | None = None
     start_hint: str | None = None
+    slow_hint: str = "try again later"
 
 
 def scrub(text: str, secrets: Sequence[str] = ()) -> str:
@@ -276,8 +277,7 @@ def wire_error(peer: Peer, url: str, error: BaseException,
     if names.intersection(_SLOW):
         within = f" within {timeout_s:g} s" if timeout_s else " in time"
         return UnavailableError(
-            f"{where} did not answer{within}",
-            hint="allow more with --timeout or provider_timeout_secs")
+            f"{where} did not answer{within}", hint=peer.slow_hint)
     return IncompleteAnswerError(
         f"{where} broke off in the middle of its answer", hint="try again")
 

@@ -32,6 +32,7 @@ from claw.core.provider import (
 from claw.core.tool import ToolSpec, closed_object, string
 from claw.core.value import Value, replace
 from claw.net.errors import is_page
+from claw.providers.catalog.choice import no_answer
 from claw.providers.catalog.info import KeepsModelInfo, ModelInfo
 from claw.text.plural import plural
 
@@ -84,6 +85,7 @@ async def check_provider(provider: Provider, model: str, *,
                          model_info: KeepsModelInfo | None = None,
                          address: str = "", has_key: bool = True,
                          native: Provider | None = None,
+                         look_s: float | None = None,
                          hear: Callable[[Check], None] = lambda _: None
                          ) -> list[Check]:
     """Every probe of one provider, in the order of the table. `has_key`:
@@ -93,9 +95,13 @@ async def check_provider(provider: Provider, model: str, *,
     at this `address`; without either it is forgotten. `native` is the same
     provider told to offer tools in the API's own format, for one that does
     not by default: it is asked when nobody knows yet whether this model
-    could. All of them have to be made with the same `model_info`. `hear`
-    is told of each row as it is known.
+    could. All of them have to be made with the same `model_info`. A
+    server that does not list its models within `look_s`, nor refuses to, is
+    asked nothing else. `hear` is told of each row as it is known.
     """
+    if look_s is not None and (silent := await _look(provider, look_s)):
+        hear(silent)
+        return [silent]
     probes = _Probes(provider, model, clock, model_info, address, native)
     checks = []
     async for check in probes.run(has_key):
@@ -111,6 +117,19 @@ async def check_answer(provider: Provider, model: str, *,
     """The first of these probes, one request: reach, key, model, answer."""
     return await _Probes(provider, model, clock, None, "",
                          None).answer(has_key)
+
+
+async def _look(provider: Provider, look_s: float) -> Check | None:
+    """The failed row of a server that says nothing; None where it says
+    anything at all."""
+    try:
+        async with asyncio.timeout(look_s):
+            await provider.models()
+    except TimeoutError:
+        return _failure("reach", no_answer(look_s), None)
+    except ClawError:
+        pass  # the question tells why
+    return None
 
 
 class _Probes:

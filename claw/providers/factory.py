@@ -11,7 +11,6 @@ retries, more keys and fall-backs around it (`create_resilient`), and with
 the routes of hints as well (`create_routed`).
 """
 
-import asyncio
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
@@ -191,21 +190,21 @@ class Providers(Value):
 
     async def open(self, provider: str | None = None,
                    model: str | None = None, key: str | None = None, *,
-                   bare: bool = False) -> tuple[Provider, Choice]:
+                   bare: bool = False, limit_s: float = LIST_S
+                   ) -> tuple[Provider, Choice]:
         """Choose, build, and settle the model; the caller closes it.
         `bare`: without retries, fall-backs and routes, to try it out.
-        Else the model stays None where the server can't be asked now: it
-        is asked when "" is called."""
+        Else the model stays None where the server can't be asked now, or
+        says nothing for `limit_s`: it is asked when "" is called."""
         choice = self.choose(provider, model, key)
         hinted = bool(self.routes) or (choice.model or "").startswith(HINT)
         make = (self.create if bare else
                 self.create_routed if hinted else self.create_resilient)
         made = make(choice.provider_name, key)
         try:
-            async with asyncio.timeout(None if bare else LIST_S):
-                return made, await settle_model(choice, made)
+            return made, await settle_model(choice, made, limit_s)
         except BaseException as error:
-            if not bare and isinstance(error, UnavailableError | TimeoutError):
+            if not bare and isinstance(error, UnavailableError):
                 return made, choice
             await made.aclose()
             raise

@@ -8,6 +8,10 @@ Count = Annotated[int, msgspec.Meta(ge=0)]
 Money = Annotated[float, msgspec.Meta(ge=0)]
 
 
+SLOW_HINT = ("a model that is slow, or being loaded, may need longer: claw "
+             "config set provider_timeout_secs 300")
+
+
 class ProviderSettings(msgspec.Struct, frozen=True, kw_only=True):
     """The top-level keys.
 

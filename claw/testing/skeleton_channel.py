@@ -31,7 +31,7 @@ SETUP = """
 A server of notes: people write to it, and claw answers them.
 
 1. Ask its operator for a token, and set it:
-   `claw config set channels_config.skeleton.token TOKEN`
+   `claw config set channels_config.skeleton.token`
 2. Start `claw listen`: it prints a code. Who sends `/bind CODE` may write.
 """
 
@@ -63,7 +63,7 @@ class SkeletonChannel(Channel):
     Settings = SkeletonSettings
     capabilities = Capabilities(several_connections=False)
     setup = SETUP
-    first_setting = "token TOKEN"
+    first_setting = "token"
     example_recipient = "alice"
     guidance = "## Writing here\n\n- Plain text only. Be brief."
 

@@ -5,6 +5,7 @@ import platform
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from claw.agent.structured.answer import UnfitAnswerError
 from claw.config.tree import Tree
 from claw.core.errors import ConfigError, DeniedError
 from claw.core.provider import Passage
@@ -55,9 +56,14 @@ def propose_command(tree: Tree, task: str, passages: Sequence[Passage], *,
         schema=_SCHEMA, timeout_s=timeout_s)
     question = _apply(load_template(tree.places, _TEMPLATE), question, {
         "shell": shell, "system": _name_system(), "folder": cwd})
-    found = json.loads(answer(
-        tree, replace(question, passages=passages), Watch(
-            on_choice=_refuse_offline, notify=notify))["text"])
+    try:
+        found = json.loads(answer(
+            tree, replace(question, passages=passages), Watch(
+                on_choice=_refuse_offline, notify=notify))["text"])
+    except UnfitAnswerError as error:
+        raise UnfitAnswerError(
+            "the model gave no command", hint="try another model with -m, or "
+            "say the task in other words") from error
     return Proposal(require_one_line(found["command"]), found["explanation"])
 
 

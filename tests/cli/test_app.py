@@ -208,6 +208,16 @@ def test_quiet_silences_notes_but_not_errors(claw):
     assert claw("-q", "ask", "hello", "-p", "nonesuch").err != ""
 
 
+def test_a_named_workspace_that_is_not_there_is_told(claw, tmp_path):
+    done = claw("-w", "typo", "memory", "list")
+    stored = claw("-w", "new", "memory", "store", "a", "b")
+
+    assert (done.code, done.out) == (0, "")
+    assert f"there is no workspace {tmp_path / 'typo'}" in done.err
+    assert "there is no workspace" not in stored.err
+    assert "there is no workspace" not in claw("memory", "list").err
+
+
 def test_a_workspace_that_is_a_file_is_refused(claw, tmp_path):
     (tmp_path / "file").write_text("precious")
 

@@ -219,7 +219,7 @@ def test_setup_tells_what_to_make_and_which_keys_to_set(claw):
     assert "@BotFather" in done.out
     assert "| `bot_token` |" in done.out
     assert "| look up what has arrived | yes |" in done.out
-    assert "claw config set channels_config.telegram.bot_token TOKEN\n" \
+    assert "claw config set channels_config.telegram.bot_token\n" \
         in done.out
     assert "\x1b" not in done.out
 

@@ -214,11 +214,25 @@ def test_unset_gives_the_default_back(claw, config):
     assert claw("config", "unset", "memory.bakend").code == 2
 
 
-def test_path_prints_both_places_and_makes_neither(claw, home, tmp_path):
+def test_unset_says_what_a_table_held(claw, config):
+    config("[channels_config.telegram]\nbot_token = '1:abcdef'\n"
+           "allowed_users = [1]\n")
+
+    done = claw("config", "unset", "channels_config.telegram")
+
+    assert "removed: channels_config.telegram.bot_token = \"********\"" \
+        in done.err
+    assert "removed: channels_config.telegram.allowed_users = [1]" in done.err
+    assert done.err.count("removed:") == 2
+    assert "abcdef" not in done.err
+
+
+def test_path_prints_all_places_and_makes_none(claw, home, tmp_path):
     done = claw("config", "path", env={"CLAW_WORKSPACE": "w"})
 
     assert done.out == (f'home = "{home}"  # CLAW_HOME\n'
-                        f'workspace = "{tmp_path}/w"  # CLAW_WORKSPACE\n')
+                        f'workspace = "{tmp_path}/w"  # CLAW_WORKSPACE\n'
+                        f'file = "{home}/config.toml"\n')
     assert claw("config", "path", "file").out == f"{home}/config.toml\n"
     assert claw("config", "path", "--json").json == {
         "home": str(home), "workspace": f"{home}/workspace",

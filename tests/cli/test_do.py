@@ -73,6 +73,17 @@ def test_what_does_not_show_what_it_runs_is_refused(claw, command):
     assert (done.code, done.out) == (6, "")
 
 
+@pytest.mark.parametrize("answer", ["I would list the files.", '{"a": 1}'])
+def test_an_answer_without_a_command_is_no_talk_of_schemas(claw, answer):
+    with FakeOpenAI([answer] * 3) as server:
+        done = claw("do", "list files", *at(server))
+
+    assert (done.code, done.out) == (5, "")
+    assert "the model gave no command" in done.err
+    assert "another model with -m" in done.err
+    assert "schema" not in done.err
+
+
 def test_without_a_model_the_way_to_one_is_told(claw):
     done = claw("do", "list")
 

@@ -89,6 +89,8 @@ def test_some_parts_alone(claw, user, home):
 
 @pytest.mark.parametrize(("arguments", "code", "said"), [
     (["zeroclaw", "--dry-run"], 1, "there is no zeroclaw in"),
+    (["openclaw"], 1, "there is no openclaw in"),
+    (["hermes", "/etc/passwd"], 2, "/etc/passwd is no folder"),
     (["picoclaw", "--dry-run"], 2, "zeroclaw, openclaw, nanobot, hermes"),
     (["hermes", "/nowhere", "--dry-run"], 2, "there is no folder /nowhere"),
     (["zeroclaw", "--only", "x", "--yes"], 2, "the parts are"),

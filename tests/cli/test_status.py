@@ -212,6 +212,8 @@ def test_broken_settings_are_told_and_the_rest_is_shown(claw, home):
 
     assert done.code == 1
     assert "config.toml:1" in done.json["config"]
+    assert find(done, "config")["hint"].endswith("claw config undo")
+    assert find(done, "listen")["hint"] is None  # channels are not known
     assert find(done, "channels.telegram.traffic")["status"] == "ok"
     assert find(done, "queue")["status"] == "ok"
     assert find(done, "memory")["status"] == "skip"

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from claw.config.edit import set_value
+from claw.config.edit import set_value, unset_value
 from claw.config.parse import parse
 from claw.config.tree import load
 from claw.core.errors import ConfigError
@@ -20,6 +20,8 @@ from claw.core.errors import ConfigError
     ('a = 1\na = 2\n', 2, "twice"),
     ('[a]\n[b]\n[a]\n', 3, "twice"),
     ('a = [1, 2\nb = 3\n', 2, "close the list"),
+    ('a = [', 1, "close the list"),
+    ('a = [\n[b]\n', 2, "is a list above closed with ]?"),
     ('a = {x = 1\n}\n', 1, "on one line"),
     ('a = "C:\\path"\n', 1, "double the backslash"),
     ('a = True\n', 1, "lower-case"),
@@ -40,6 +42,12 @@ def test_broken_syntax_names_line_column_and_fix(write, text, line, hint):
     assert (found[1], int(found[2])) == (str(places.config_file), line)
     assert int(found[3]) <= len(text.split("\n")[line - 1]) + 1
     assert hint in caught.value.hint
+    with pytest.raises(ConfigError) as caught_again:
+        unset_value(places, ("b",))
+    assert caught_again.value.hint == caught.value.hint
+    assert caught.value.hint.endswith(
+        "; do it with: claw config edit; or take the last change back: claw "
+        "config undo")
 
 
 def test_the_column_is_where_the_value_starts(write):

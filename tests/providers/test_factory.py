@@ -10,7 +10,7 @@ import pytest
 
 from claw.core.errors import AuthError, ConfigError
 from claw.core.provider import Provider
-from claw.providers import REGISTRY, factory
+from claw.providers import REGISTRY
 from claw.providers.catalog.keys import find_key
 from claw.providers.catalog.local import (
     LocalServer,
@@ -331,7 +331,7 @@ def test_a_choice_says_where_the_key_came_from():
 
 
 def settle(choice, provider):
-    return asyncio.run(settle_model(choice, provider))
+    return asyncio.run(settle_model(choice, provider, 5.0))
 
 
 def test_a_server_without_a_named_model_is_asked_for_its_first():
@@ -354,12 +354,11 @@ def test_open_gives_a_provider_with_its_model():
         assert asyncio.run(go(server.url)) == ("m-1", "hello")
 
 
-def test_a_server_that_keeps_silent_keeps_nobody_from_starting(monkeypatch):
-    monkeypatch.setattr(factory, "LIST_S", 0.05)
+def test_a_server_that_keeps_silent_keeps_nobody_from_starting():
 
     async def go(port):
         provider, choice = await Providers().open(
-            f"custom:http://127.0.0.1:{port}")
+            f"custom:http://127.0.0.1:{port}", limit_s=0.05)
         await provider.aclose()
         return choice.model
     with socket.create_server(("127.0.0.1", 0)) as silent:

@@ -305,7 +305,7 @@ def test_silence_ends_at_the_time_limit(wire, stream, where):
         await reader.read()
 
     bad(meet(wire, stream, reply(script), timeout_s=0.3), UnavailableError,
-        "within 0.3 s", "--timeout")
+        "within 0.3 s", "claw config set provider_timeout_secs")
 
 
 @every

@@ -43,11 +43,15 @@ def load_schema(text: str) -> tuple[dict[str, Any], list[str]]:
     return schema, check_schema(schema)
 
 
+class UnfitAnswerError(RequestRefusedError):
+    """The model gave an answer, and not in the form that was asked for."""
+
+
 def check_answer(text: str, schema: dict[str, Any]) -> Checked:
     """The JSON in an answer, valid against the schema.
 
     JSON may stand alone, in a code fence or inside prose. Raises
-    RequestRefusedError with the first problems where it is not valid.
+    UnfitAnswerError with the first problems where it is not valid.
     """
     first: list[str] | None = None
     for candidate in json_candidates(text):
@@ -59,7 +63,7 @@ def check_answer(text: str, schema: dict[str, Any]) -> Checked:
         if not found:
             return Checked(json.dumps(value, ensure_ascii=False), value)
         first = first or found
-    raise RequestRefusedError(
+    raise UnfitAnswerError(
         "the answer does not fit the schema: "
         + ("; ".join(first[:_SHOWN]) if first else "it holds no JSON"),
         hint="ask again, or another model with -m")

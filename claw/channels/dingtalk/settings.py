@@ -25,7 +25,7 @@ says who writes.
 
 ```sh
 claw config set channels_config.dingtalk.client_id dingxxxxxxxx
-claw config set channels_config.dingtalk.client_secret ...
+claw config set channels_config.dingtalk.client_secret < secret.txt
 claw config set channels_config.dingtalk.allowed_users '["manager807"]'
 claw channel doctor dingtalk
 claw listen

@@ -39,7 +39,7 @@ class DiscordChannel(Channel):
         edit=True, list_back=True, key_holds_s=KEY_HOLDS_S,
         several_connections=False, identity_change=True)
     setup = SETUP
-    first_setting = "bot_token TOKEN"
+    first_setting = "bot_token"
     example_recipient = "123456789012345678"
     guidance = """## Writing for Discord
 

@@ -109,7 +109,7 @@ def _account(session: Session, settings: IrcSettings) -> Finding:
     if session.login_refused:
         return Finding("account", "fail",
                        f"the login failed: {session.login_refused}",
-                       f"{_SET}sasl_password PASSWORD; where there is no "
+                       f"{_SET}sasl_password; where there is no "
                        "SASL set nickserv_password in its place")
     if settings.sasl_password or settings.client_cert:
         return Finding("account", "ok", "logged in with SASL")
@@ -117,7 +117,7 @@ def _account(session: Session, settings: IrcSettings) -> Finding:
         if session.is_identified:
             return Finding("account", "ok", "NickServ knows us")
         return Finding("account", "fail", "NickServ did not take the "
-                       "password", _SET + "nickserv_password PASSWORD")
+                       "password", _SET + "nickserv_password")
     return Finding("account", "skip", "no password is set")
 
 

@@ -219,7 +219,7 @@ def judge_end(line: Line, settings: IrcSettings) -> ClawError | None:
     if line.command == "464":
         return AuthError(f"{settings.server} refused the password: {words}",
                          hint="claw config set channels_config.irc."
-                              "server_password PASSWORD")
+                              "server_password")
     if line.command == "465":
         return AuthError(f"{settings.server} has banned us: {words}",
                          hint="ask who runs the server")

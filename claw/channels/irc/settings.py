@@ -94,7 +94,7 @@ account of its own, with NickServ: `/msg NickServ REGISTER PASSWORD EMAIL`.
 
        claw config set channels_config.irc.server irc.example.org
        claw config set channels_config.irc.nickname mybot
-       claw config set channels_config.irc.sasl_password PASSWORD
+       claw config set channels_config.irc.sasl_password
        claw config set channels_config.irc.channels '["#mine"]'
        claw config set channels_config.irc.allowed_users '["myaccount"]'
 

@@ -292,7 +292,7 @@ class LarkApi:
                     f"set it with: claw config set {table}.app_id cli_...",
                     what="app_id")
         check_token(self.brand.name, self._secret,
-                    f"set it with: claw config set {table}.app_secret ...",
+                    f"set it with: claw config set {table}.app_secret",
                     what="app_secret")
         check_address(self.base_url, f"{table}.api_base_url",
                       self.brand.base_url)

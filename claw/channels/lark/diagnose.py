@@ -89,7 +89,7 @@ async def _events(api: LarkApi, settings: LarkSettings) -> Finding:
         return Finding(
             "events", "warn", "the posts are not signed: whoever learns the "
             "verification_token can write as anybody",
-            f"claw config set {api.brand.table}.encrypt_key ..., as Events "
+            f"claw config set {api.brand.table}.encrypt_key, as Events "
             "& Callbacks, Encryption Strategy, shows it")
     try:
         await api.open_endpoint(timeout_s=_STEP_S)

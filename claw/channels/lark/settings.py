@@ -63,7 +63,7 @@ connection* for events and for callbacks. Add the event \
 
 ```sh
 claw config set {brand.table}.app_id cli_...
-claw config set {brand.table}.app_secret ...
+claw config set {brand.table}.app_secret < app_secret.txt
 claw channel doctor {brand.name}
 claw listen
 ```

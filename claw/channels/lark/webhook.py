@@ -37,7 +37,7 @@ class Seal:
             raise ConfigError(
                 f"{table} is a webhook without encrypt_key and "
                 "verification_token: anyone could write to the agent",
-                hint=f"claw config set {table}.encrypt_key ..., as Events & "
+                hint=f"claw config set {table}.encrypt_key, as Events & "
                      "Callbacks, Encryption Strategy, shows it")
 
     def verify(self, call: WebhookCall) -> None:

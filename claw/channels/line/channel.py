@@ -50,7 +50,7 @@ class LineChannel(PartChannel):
     capabilities = Capabilities(key_holds_s=KEY_S, buttons=True,
                                 private_chat_is_person=True)
     setup = SETUP
-    first_setting = "channel_access_token TOKEN"
+    first_setting = "channel_access_token"
     example_recipient = "U4af4980629fbbd9a2f0d4e3b2b9f8f11"
     guidance = """## Writing for LINE
 

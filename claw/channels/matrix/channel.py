@@ -40,7 +40,7 @@ class MatrixChannel(PartChannel):
     capabilities = Capabilities(edit=True, list_back=True,
                                 key_holds_s=KEY_HOLDS_S,
                                 several_connections=False)
-    first_setting = "access_token TOKEN"
+    first_setting = "access_token"
     example_recipient = "!room:example.org"
     extra_for = "encrypted rooms"
     guidance = """## Writing for Matrix

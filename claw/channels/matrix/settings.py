@@ -25,7 +25,7 @@ there would end it.
 3. Tell claw:
 
        claw config set channels_config.matrix.homeserver https://HOMESERVER
-       claw config set channels_config.matrix.access_token TOKEN
+       claw config set channels_config.matrix.access_token
        claw config set channels_config.matrix.allowed_users \
 '["@you:HOMESERVER"]'
 

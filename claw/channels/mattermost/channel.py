@@ -37,7 +37,7 @@ class MattermostChannel(PartChannel):
     capabilities = Capabilities(
         edit=True, list_back=True, key_holds_s=25.0, identity_change=True)
     setup = SETUP
-    first_setting = "bot_token TOKEN"
+    first_setting = "bot_token"
     example_recipient = "@alice"
     guidance = """## Writing for Mattermost
 

@@ -23,7 +23,7 @@ A bot account of your server answers in channels and in direct messages.
 4. Tell claw:
 
        claw config set channels_config.mattermost.url https://chat.example.org
-       claw config set channels_config.mattermost.bot_token TOKEN
+       claw config set channels_config.mattermost.bot_token
 
 5. Let people in by their user id. *System Console > Users* shows it under a
    person's name; usernames work too, but people may change them.

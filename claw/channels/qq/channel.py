@@ -48,7 +48,7 @@ class QqChannel(PartChannel):
     capabilities = Capabilities(key_holds_s=240.0, proactive=False,
                                 several_connections=False, buttons=True)
     setup = SETUP
-    first_setting = "app_secret SECRET"
+    first_setting = "app_secret"
     example_recipient = "user:E4F4AEA33253A2797FB897C50B81D7ED"
     guidance = """## Writing for QQ
 

@@ -44,9 +44,9 @@ _TRIES = 3
 _SKEW_S = 2.0  # less may be the way there
 _HOPS = 5
 _TABLE = "channels_config.slack"
-TOKEN_HINT = f"set it with: claw config set {_TABLE}.bot_token xoxb-..."
-APP_TOKEN_HINT = (f"set it with: claw config set {_TABLE}.app_token "
-                  "xapp-..., an app-level token with connections:write")
+TOKEN_HINT = f"set it with: claw config set {_TABLE}.bot_token"
+APP_TOKEN_HINT = (f"set it with: claw config set {_TABLE}.app_token, "
+                  "an app-level token with connections:write")
 # Slack's own hosts: elsewhere no file is fetched from.
 _HOSTS = ("slack.com", "slack-edge.com", "slack-files.com")
 _AS_JSON = frozenset(("chat.postMessage", "chat.update",

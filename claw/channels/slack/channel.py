@@ -37,7 +37,7 @@ class SlackChannel(PartChannel):
     Settings = SlackSettings
     capabilities = Capabilities(edit=True, list_back=True)
     setup = SETUP
-    first_setting = "bot_token TOKEN"
+    first_setting = "bot_token"
     example_recipient = "C0123456789"
     guidance = """## Writing for Slack
 

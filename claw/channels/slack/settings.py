@@ -48,8 +48,8 @@ every other text that begins with `/` to itself: type a blank before it.
 `xoxb-`.
 
 ```sh
-claw config set channels_config.slack.bot_token xoxb-...
-claw config set channels_config.slack.app_token xapp-...
+claw config set channels_config.slack.bot_token < bot_token.txt
+claw config set channels_config.slack.app_token < app_token.txt
 claw config set channels_config.slack.allowed_users '["U0123456789"]'
 claw channel doctor slack
 claw listen

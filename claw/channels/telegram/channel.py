@@ -37,7 +37,7 @@ class TelegramChannel(Channel):
                                 identity_change=True,
                                 private_chat_is_person=True)
     setup = SETUP
-    first_setting = "bot_token TOKEN"
+    first_setting = "bot_token"
     example_recipient = "12345"
     reactions_replace = True  # a bot has one reaction to a message
     keeps_tool_names = False

@@ -43,7 +43,7 @@ class WebhookChannel(Channel):
     name = "webhook"
     Settings = WebhookSettings
     setup = SETUP
-    first_setting = "secret SECRET"
+    first_setting = "secret"
 
     def __init__(self, settings: WebhookSettings, deps: ChannelDeps, *,
                  transport: "httpx.AsyncBaseTransport | None" = None,

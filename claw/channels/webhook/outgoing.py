@@ -55,7 +55,9 @@ class Courier:
         receiver = Peer("the webhook receiver",  # for the words of errors
                         secrets=tuple(s for s in secrets if s),
                         key_hint="claw config set "
-                                 "channels_config.webhook.auth_header")
+                                 "channels_config.webhook.auth_header",
+                        slow_hint="the receiver should answer first and "
+                                  "work afterwards")
         self._http = HttpClient(receiver, timeout_s=TIMEOUT_S,
                                 transport=transport)
 
@@ -89,8 +91,6 @@ def _explain(error: ClawError, cause: BaseException | None) -> ClawError:
     """The error with `maybe_sent`, and with hints that name our keys."""
     error.__dict__["maybe_sent"] = _may_be_sent(error, cause)
     hint = error.hint or ""
-    if "--timeout" in hint:
-        hint = "the receiver should answer first and work afterwards"
     for base in ("the base URL", "base URL"):
         hint = hint.replace(base, SEND_URL)
     error.hint = hint or None

@@ -46,7 +46,7 @@ class WhatsappChannel(PartChannel):
     capabilities = Capabilities(list_back=True, identity_change=True,
                                 buttons=True, private_chat_is_person=True)
     setup = SETUP
-    first_setting = "access_token TOKEN"
+    first_setting = "access_token"
     example_recipient = "+4917012345"
     reactions_replace = True  # a message has one reaction of ours
     guidance = """## Writing for WhatsApp

@@ -29,7 +29,7 @@ from claw.providers.catalog.model_info import plain_address
 from claw.providers.catalog.models import ModelList
 from claw.providers.catalog.vendors import display_name, vendors
 from claw.providers.check import PAID, Check, find_worst_code
-from claw.providers.factory import OFFLINE, Providers
+from claw.providers.factory import LIST_S, OFFLINE, Providers
 from claw.providers.offline import NO_MODEL, WAYS
 from claw.wiring.models.ledger import open_ledger
 from claw.wiring.models.providers import build_providers
@@ -88,7 +88,8 @@ def probe(context: typer.Context,
     to the first words), tools, vision (where images are taken) and usage.
     Answer, stream, tools and vision ask the model, which may cost money. A
     failed row names the cause and the fix. On a terminal the probes that
-    pass share one row; -v shows each. The exit code is that of the worst
+    pass share one row; -v shows each. A server that says nothing is given
+    up after 10 s, or after --timeout. The exit code is that of the worst
     failure. What claw learns about a model's tools is remembered.
     """
     run = Invocation.of(context)
@@ -102,7 +103,8 @@ def probe(context: typer.Context,
             run.settings, around=ledger.meter), timeout)
         for name in names or ():
             providers.vendor(name)  # raises for what nobody knows
-        tested = asyncio.run(_test_all(providers, names or [], model, view))
+        tested = asyncio.run(_test_all(providers, names or [], model, view,
+                                       timeout or LIST_S))
     if run.json:
         run.out.document({"providers": [_report(*row) for row in tested]})
     elif run.jsonl:
@@ -242,8 +244,8 @@ def _name_key(providers: Providers, name: str) -> str:
 
 
 async def _test_all(providers: Providers, names: list[str],
-                    model: str | None, view: ProbeView | None
-                    ) -> list[Tested]:
+                    model: str | None, view: ProbeView | None,
+                    look_s: float) -> list[Tested]:
     """Every provider beside the others; `view` shows them in order."""
     wanted: list[str | None] = list(dict.fromkeys(
         names or providers.list_configured())) or [None]
@@ -253,7 +255,8 @@ async def _test_all(providers: Providers, names: list[str],
             if view is not None:
                 view.hear(number, f"{shown}  {settled or ''}".rstrip(), check)
         try:
-            return await try_provider(providers, name, model, hear)
+            return await try_provider(providers, name, model, hear,
+                                      look_s=look_s)
         finally:
             if view is not None:
                 view.finish(number)

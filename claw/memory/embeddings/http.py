@@ -44,7 +44,7 @@ _TRIES = 4
 _LONGEST_WAIT_S = 20.0
 _TOO_LONG = re.compile("token|context|length|too (long|large|many)|batch",
                        re.IGNORECASE)
-_KEY_HINT = "set it with: claw config set memory.embedding_api_key KEY"
+_KEY_HINT = "set it with: claw config set memory.embedding_api_key"
 _SLOW_HINT = "is it busy? claw memory reindex fills in what is missing"
 
 
@@ -59,6 +59,7 @@ class HttpEmbedder(EmbeddingProvider):
         self._to = connection
         self._url = endpoint(connection.url)
         self._peer = Peer("the embedding API", key_hint=_KEY_HINT,
+                          slow_hint=_SLOW_HINT,
                           secrets=(connection.key,) if connection.key else ())
         self._sleep = sleep
         self._rng = rng
@@ -153,13 +154,8 @@ class HttpEmbedder(EmbeddingProvider):
         headers = dict(self._to.headers)
         if self._to.key:
             headers["authorization"] = f"Bearer {self._to.key}"
-        try:
-            answer = await client.request("POST", self._url, json=body,
-                                          headers=headers, check=False)
-        except UnavailableError as error:
-            if "--timeout" in (error.hint or ""):  # is the chat's
-                error.hint = _SLOW_HINT
-            raise
+        answer = await client.request("POST", self._url, json=body,
+                                      headers=headers, check=False)
         if answer.status >= 300:
             raise self._build_error(answer)
         return vectors(answer.content, len(texts), self._to.dimensions,

@@ -69,7 +69,8 @@ def decode(storage: Mapping[str, Any]) -> PostgresSettings:
         raise ConfigError(
             f"{SECTION}.db_url is not set: the memory backend \"postgres\" "
             "needs the address of a server",
-            hint=f"claw config set {SECTION}.db_url '{_ADDRESS}'")
+            hint=f"set it with: claw config set {SECTION}.db_url; it is like "
+                 f"{_ADDRESS}")
     values["db_url"] = values["db_url"].strip()
     try:
         return PostgresSettings(**values)

@@ -45,6 +45,7 @@ from claw.providers.anthropic.response import MessageReader
 from claw.providers.catalog.local import is_model_name
 from claw.providers.catalog.vendors import display_name
 from claw.providers.connection import Connection
+from claw.providers.settings import SLOW_HINT
 from claw.providers.wire.answers import (
     json_object,
     no_list,
@@ -86,6 +87,7 @@ class AnthropicProvider(
         self._http = HttpClient(
             Peer(vendor.title, secrets=(key,) if key else (),
                  key_hint=key_hint(vendor), start_hint=vendor.start_hint,
+                 slow_hint=SLOW_HINT,
                  models_hint="claw provider models "
                              + display_name(vendor.name)),
             timeout_s=connection.timeout_s, transport=connection.transport)

@@ -8,6 +8,7 @@ from claw.net.errors import Peer
 from claw.providers.catalog.keys import how_to_set
 from claw.providers.catalog.local import is_model_name
 from claw.providers.catalog.vendors import Vendor, display_name
+from claw.providers.settings import SLOW_HINT
 
 
 def endpoints(base: str, api_path: str | None = None) -> tuple[str, str]:
@@ -67,6 +68,7 @@ def key_hint(vendor: Vendor) -> str:
 def build_peer(vendor: Vendor, key: str | None) -> Peer:
     return Peer(vendor.title, secrets=(key,) if key else (),
                 key_hint=key_hint(vendor), start_hint=vendor.start_hint,
+                slow_hint=SLOW_HINT,
                 models_hint="claw provider models "
                             + display_name(vendor.name))
 

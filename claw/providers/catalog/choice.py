@@ -1,8 +1,9 @@
 """Which provider and model were chosen, and why."""
 
+import asyncio
 from collections.abc import Sequence
 
-from claw.core.errors import ConfigError
+from claw.core.errors import ConfigError, UnavailableError
 from claw.core.provider import Provider
 from claw.core.value import Value, replace
 from claw.providers import REGISTRY
@@ -37,13 +38,27 @@ def no_model(name: str) -> ConfigError:
              "-m MODEL, or: claw config set default_model MODEL")
 
 
-async def settle_model(choice: Choice, provider: Provider) -> Choice:
+def no_answer(limit_s: float) -> UnavailableError:
+    """The error of a server that was only looked at and stayed silent."""
+    return UnavailableError(
+        f"no answer within {limit_s:g} s", hint="is the address right? a "
+        "model that is being loaded may need longer: claw provider test "
+        "--timeout 120")
+
+
+async def settle_model(choice: Choice, provider: Provider,
+                       limit_s: float) -> Choice:
     """The choice with a model: where none was named, one that the server
-    offers. Raises ConfigError when it offers none."""
+    offers. Raises ConfigError when it offers none, UnavailableError when
+    it says nothing for `limit_s`."""
     if choice.model is not None:
         return choice
-    return replace(choice, model=pick_model(choice.provider_name,
-                                            await provider.models()))
+    try:
+        async with asyncio.timeout(limit_s):
+            offered = await provider.models()
+    except TimeoutError as error:
+        raise no_answer(limit_s) from error
+    return replace(choice, model=pick_model(choice.provider_name, offered))
 
 
 def pick_model(name: str, offered: Sequence[str]) -> str:

@@ -51,7 +51,7 @@ def how_to_set(vendor: Vendor) -> str:
     keep it under."""
     place = "api_key" if ":" in vendor.name else \
         f"model_providers.{vendor.name}.api_key"
-    return f"claw config set {place} KEY"
+    return f"claw config set {place}"
 
 
 def check_sendable(key: Key) -> None:
@@ -61,7 +61,7 @@ def check_sendable(key: Key) -> None:
         raise ConfigError(
             f"the API key ({key.origin}) is still encrypted",
             hint="the secret key file may be missing; set it anew with: "
-                 "claw config set api_key KEY")
+                 "claw config set api_key")
     if not value.isascii() or not value.isprintable():
         raise ConfigError(
             f"the API key ({key.origin}) holds characters that no key has",

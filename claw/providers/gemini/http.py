@@ -26,6 +26,7 @@ from claw.net.http import HttpClient
 from claw.providers.connection import Connection
 from claw.providers.gemini.auth import AGAIN, Login
 from claw.providers.gemini.request import GeminiRequest
+from claw.providers.settings import SLOW_HINT
 from claw.providers.wire.answers import (
     json_object,
     no_list,
@@ -42,7 +43,7 @@ VERSION = "v1beta"
 HOST = "generativelanguage.googleapis.com"
 GENERATE, STREAM = "generateContent", "streamGenerateContent"
 KEY_HINT = ("set GEMINI_API_KEY, or: claw config set "
-            "model_providers.gemini.api_key KEY")
+            "model_providers.gemini.api_key")
 _VERSIONS = re.compile(r"/v\d+(?:alpha|beta)?\d*$")
 
 # What to do where a web page answers.
@@ -77,6 +78,7 @@ class GeminiHttp:
         quoted = (quote(self._key, safe=""),) if self._key else ()
         peer = Peer(
             vendor.title, key_hint=KEY_HINT, start_hint=vendor.start_hint,
+            slow_hint=SLOW_HINT,
             secrets=(self._key, *quoted) if self._key else (),
             models_hint=f"claw provider models {vendor.name}")
         self._http = HttpClient(peer, timeout_s=connection.timeout_s,

@@ -52,6 +52,7 @@ from claw.providers.ollama.request import (
 )
 from claw.providers.ollama.response import Lines, Reader
 from claw.providers.ollama.server import CLOUD_HOST, OllamaServer, find_root
+from claw.providers.settings import SLOW_HINT
 from claw.providers.wire.answers import (
     CORRECT_URL,
     cut_off,
@@ -70,7 +71,7 @@ TIMEOUT_S = 300.0  # a model may have to be loaded first
 _USUAL_TIMEOUT_S = 120.0
 _CLOUD = ":cloud"
 _KEY_HINT = ("set OLLAMA_API_KEY, or: claw config set "
-             "model_providers.ollama.api_key KEY")
+             "model_providers.ollama.api_key")
 
 
 class OllamaState(RequestState):
@@ -97,7 +98,7 @@ class OllamaProvider(WireProvider[OllamaState, WireRequest, Reader]):
         self._unsupported = UnsupportedFeatures(self.address)
         self._http = HttpClient(
             Peer(self.vendor.title, secrets=(self._key,) if self._key else (),
-                 key_hint=_KEY_HINT,
+                 key_hint=_KEY_HINT, slow_hint=SLOW_HINT,
                  start_hint=self.vendor.start_hint if self._local else None,
                  models_hint="claw provider models "
                              + display_name(self.name)),

@@ -22,7 +22,7 @@ from claw.memory import REGISTRY as MEMORY_NAMES
 from claw.memory.embeddings import REGISTRY as EMBEDDER_NAMES
 from claw.net.errors import is_page
 from claw.providers import REGISTRY as PROVIDER_NAMES
-from claw.providers.catalog.choice import Choice
+from claw.providers.catalog.choice import Choice, no_answer
 from claw.providers.check import Check as Probed
 from claw.providers.check import (
     check_provider,
@@ -30,7 +30,7 @@ from claw.providers.check import (
     explain_unbuilt,
 )
 from claw.providers.connection import ignore_notice
-from claw.providers.factory import OFFLINE, Providers
+from claw.providers.factory import LIST_S, OFFLINE, Providers
 from claw.providers.offline import WAYS
 from claw.security.sandbox.setup_steps import list_steps, read_system
 from claw.text.plural import plural
@@ -65,7 +65,6 @@ from claw.wiring.models.ledger import open_ledger
 from claw.wiring.models.providers import build_providers
 from claw.wiring.tools.build import build_policy
 
-_REACH_S = 10.0
 _ASK = "ask it a real question: claw doctor --deep, or: claw provider test"
 PROVIDERS = Group("providers")
 ASKED_PROVIDERS = Group("providers")
@@ -136,7 +135,8 @@ def _check_choice(tree: Tree, probe: _Probe) -> Iterator[Check]:
 async def _open_and_probe(providers: Providers, probe: _Probe
                           ) -> list[Check]:
     try:
-        provider, settled = await providers.open(bare=True)
+        provider, settled = await providers.open(
+            bare=True, limit_s=LIST_S)
     except ConfigError:
         raise
     except ClawError as error:
@@ -151,7 +151,8 @@ async def _open_and_probe(providers: Providers, probe: _Probe
 async def _ask_model(provider: Provider, choice: Choice, has_key: bool
                      ) -> list[Check]:
     return _as_checks(await check_provider(provider, choice.model or "",
-                                           has_key=has_key))
+                                           has_key=has_key,
+                                           look_s=LIST_S))
 
 
 async def _list_models(provider: Provider, choice: Choice, has_key: bool
@@ -160,11 +161,10 @@ async def _list_models(provider: Provider, choice: Choice, has_key: bool
     answers, shows in a real question alone."""
     started = time.monotonic()
     try:
-        async with asyncio.timeout(_REACH_S):
+        async with asyncio.timeout(LIST_S):
             names = await provider.models()
     except TimeoutError:
-        return [Check("providers.reach", "fail",
-                      f"no list of models within {_REACH_S:g} s", _ASK)]
+        return _as_checks(explain_failure(no_answer(LIST_S), "", 0))
     except ClawError as error:
         if not isinstance(error, RequestRefusedError) or is_page(error):
             return _as_checks(explain_failure(

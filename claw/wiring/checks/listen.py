@@ -87,15 +87,15 @@ def _check_model(report: Report, providers: Providers,
     """Which model the server gives. One that is away keeps listen from
     nothing. Raises ConfigError where it has none."""
     async def ask() -> str | None:
-        async with asyncio.timeout(LIST_S), aclosing(
+        async with aclosing(
                 providers.create(choice.provider_name)) as provider:
-            return (await settle_model(choice, provider)).model
+            return (await settle_model(choice, provider, LIST_S)).model
     try:
         report.add("model", f"{asyncio.run(ask())}: the first that it offers")
-    except (UnavailableError, TimeoutError) as error:
+    except UnavailableError as error:
         report.add(
-            "model", describe(error) or f"no answer in {LIST_S:.0f} s",
-            "warn", "listen starts all the same, and asks with each message")
+            "model", describe(error), "warn",
+            "listen starts all the same, and asks with each message")
 
 
 def _check_channels(report: Report, tree: Tree, only: Sequence[str]) -> None:

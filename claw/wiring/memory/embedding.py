@@ -33,7 +33,7 @@ _CUSTOM = "custom:"
 _VENDORS = ("openai", "openrouter")
 # User, password and query of an address.
 _SECRETS = re.compile(r"(?<=//)[^/@]*@|\?.*")
-_SET_KEY = "claw config set memory.embedding_api_key KEY"
+_SET_KEY = "claw config set memory.embedding_api_key"
 
 
 class Choice(Value):

@@ -64,7 +64,8 @@ def find_one(agent: str, path: str | None, user_home: Path,
         raise UsageError(f"{path!r} can't be the name of a folder")
     home = Path(os.path.expanduser(path)).absolute()
     if not os.path.isdir(home):
-        raise UsageError(f"there is no folder {home}",
+        raise UsageError(f"{home} is no folder" if os.path.lexists(home)
+                         else f"there is no folder {home}",
                          hint=f"name {agent}'s folder, usually "
                          f"~/{_HOMES[agent][0]}")
     if home.name == "workspace" and look_at(agent, home.parent) is not None:

@@ -36,14 +36,17 @@ Hears: TypeAlias = Callable[[str, str | None, Check], None]
 
 async def try_provider(providers: Providers, name: str | None,
                        model: str | None, hear: Hears,
-                       key: str | None = None) -> Tested:
+                       key: str | None = None, *,
+                       look_s: float = LIST_S) -> Tested:
     """Every probe of one provider, None the one in use; `hear` is told of
-    each row. `key` in place of the one that is set."""
+    each row. `key` in place of the one that is set. A server that is silent
+    for `look_s` is given up."""
     def only(shown: str, model: str | None, check: Check) -> Tested:
         hear(shown, model, check)
         return shown, model, [check]
     try:
-        provider, choice = await providers.open(name, model, key, bare=True)
+        provider, choice = await providers.open(
+            name, model, key, bare=True, limit_s=look_s)
     except ClawError as error:
         return only(display_name(name or "default"), model,
                     explain_unbuilt(error))
@@ -58,7 +61,8 @@ async def try_provider(providers: Providers, name: str | None,
         try:
             checks = await check_provider(
                 provider, choice.model or "", model_info=providers.model_info,
-                native=twin, address=address, has_key=providers.key(
+                native=twin, address=address, look_s=look_s,
+                has_key=providers.key(
                     choice.provider_name, key).value is not None,
                 hear=partial(hear, choice.shown, choice.model))
         finally:

@@ -17,6 +17,7 @@ from claw.core.value import Value
 from claw.wiring.service.units import LABEL, UNIT, render_plist, render_unit
 
 _CALL_S = 60.0
+_BOOTED = Path("/run/systemd/system")  # there where systemd runs the machine
 
 
 class State(Value):
@@ -51,7 +52,8 @@ class Manager(Protocol):
     def status(self) -> State: ...
 
     def follow_log(self, count: int, *, follow: bool) -> Sequence[str]:
-        """The command that prints the log."""
+        """The command that prints the log. Raises NotFoundError where no
+        service is installed."""
 
 
 def find_manager(places: Places, env: Mapping[str, str] | None = None,
@@ -96,6 +98,12 @@ def _run(*command: str) -> str:
     return done.stdout
 
 
+def _require_file(path: Path) -> None:
+    if not path.exists():
+        raise NotFoundError(f"no service is installed: there is no {path}",
+                            hint="claw service install")
+
+
 def _write(path: Path, text: str) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -129,17 +137,17 @@ class Systemd:
             self._call("restart", UNIT)
 
     def uninstall(self) -> None:
-        self._check_installed()
+        _require_file(self.file)
         self._call("disable", "--now", UNIT)
         self.file.unlink()
         self._call("daemon-reload")
 
     def start(self) -> None:
-        self._check_installed()
+        _require_file(self.file)
         self._call("start", UNIT)
 
     def stop(self) -> None:
-        self._check_installed()
+        _require_file(self.file)
         self._call("stop", UNIT)
 
     def status(self) -> State:
@@ -159,24 +167,23 @@ class Systemd:
                      str(self.file))
 
     def follow_log(self, count: int, *, follow: bool) -> Sequence[str]:
+        _require_file(self.file)
         return ["journalctl", "--user", "--unit", UNIT, "--no-pager",
                 "--output", "short-iso", "--lines", str(count),
                 *(["--follow"] if follow else [])]
-
-    def _check_installed(self) -> None:
-        if not self.file.exists():
-            raise NotFoundError(f"there is no {self.file}",
-                                hint="claw service install")
 
     def _call(self, *arguments: str) -> str:
         try:
             return _run("systemctl", "--user", *arguments)
         except UnavailableError as error:
+            if not _BOOTED.exists():
+                raise UnavailableError(
+                    "there is no systemd here", hint="run claw listen itself, "
+                    "in a container as its program (docs/operations.md)"
+                ) from error
             raise UnavailableError(
-                error.message,
-                hint="log in to this account itself (not by su); in a "
-                     "container run claw listen as its program"
-                if "bus" in error.message or "can't be run" in error.message
+                error.message, hint="log in to this account itself (not by "
+                "su)" if "bus" in error.message
                 else f"systemctl --user status {UNIT}") from error
 
 
@@ -223,5 +230,6 @@ class Launchd:
                      line.removeprefix("state = "), str(self.file))
 
     def follow_log(self, count: int, *, follow: bool) -> Sequence[str]:
+        _require_file(self.file)
         return ["tail", "-n", str(count), *(["-f"] if follow else []),
                 str(self._log)]

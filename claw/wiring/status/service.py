@@ -36,7 +36,9 @@ def read_service(places: Places, tree: Tree | None) -> Iterator[Part]:
     parts = {} if running is None or running.age_s > STALE_S \
         else running.parts
     names = [] if tree is None else list_configured(tree)
-    yield _describe_process(running, "fail" if names else "skip")
+    yield _describe_process(
+        running, "fail" if names else "skip", None if tree is None else
+        "claw listen" if names else "claw channel setup")
     names += [name.removeprefix(_CHANNEL) for name in parts
               if name.startswith(_CHANNEL)
               and name.removeprefix(_CHANNEL) not in names]
@@ -71,12 +73,14 @@ def _find_running(places: Places) -> Running | None:
     return Running(holder.pid, "listen", None, 0.0, {})
 
 
-def _describe_process(running: Running | None, absent: CheckStatus) -> Part:
-    """`absent` is what it is worth where it does not run."""
+def _describe_process(running: Running | None, absent: CheckStatus,
+                      hint: str | None) -> Part:
+    """`absent` is what it is worth where it does not run, `hint` what to do
+    then."""
     if running is None:
         return Part("listen", {"running": False}, (Check(
             "listen", absent, "does not run: nothing is received or answered",
-            "claw listen" if absent == "fail" else "claw channel setup"),))
+            hint),))
     data = {"running": True, **_identify(running)}
     if running.age_s > STALE_S:
         return Part("listen", data, (Check(

@@ -227,7 +227,7 @@ def test_a_slow_server_is_told_from_a_slow_chat(server):
 
     with pytest.raises(UnavailableError) as caught:
         server.embedder().embed(["a"])
-    assert "--timeout" not in caught.value.hint
+    assert "provider_timeout_secs" not in caught.value.hint
 
 
 def test_many_texts_go_in_batches_and_come_back_in_order(server):

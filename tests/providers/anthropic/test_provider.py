@@ -535,7 +535,7 @@ def test_a_missing_key_is_said_with_both_variables():
             assert "ANTHROPIC_OAUTH_TOKEN" in raised.value.message
             assert raised.value.hint == (
                 "set ANTHROPIC_API_KEY, or: claw config set "
-                "model_providers.anthropic.api_key KEY")
+                "model_providers.anthropic.api_key")
 
     assert server.requests == []
 

@@ -432,7 +432,7 @@ def test_neither_key_nor_sign_in_says_what_to_do(ask, env):
     with pytest.raises(AuthError, match="API key not set") as caught:
         ask(provider)
     assert "GEMINI_API_KEY" in caught.value.hint
-    assert "config set model_providers.gemini.api_key KEY" in caught.value.hint
+    assert "config set model_providers.gemini.api_key" in caught.value.hint
 
 
 def test_the_first_folder_comes_first(tmp_path):

@@ -750,7 +750,7 @@ def test_a_missing_key_is_said_before_anything_is_sent(ask):
         ask(GeminiProvider(Connection(row)))
 
     assert "GEMINI_API_KEY" in caught.value.hint
-    assert "config set model_providers.gemini.api_key KEY" in caught.value.hint
+    assert "config set model_providers.gemini.api_key" in caught.value.hint
 
 
 def test_a_missing_model_is_named_with_the_way_to_see_them():

@@ -1,6 +1,7 @@
 """The doctor's findings: a cause and a next step each, nothing made."""
 
 import os
+import socket
 
 import pytest
 
@@ -125,6 +126,24 @@ def test_no_model_is_called_unless_that_is_asked_for(look, asks):
     assert ("providers.answer" in found) is asks
     assert ("no question was asked" in found["providers.reach"].detail) \
         is not asks
+
+
+@pytest.mark.parametrize("asks", [False, True])
+@pytest.mark.parametrize("model", ["", 'default_model = "m"'])
+def test_a_silent_server_is_given_up_soon(look, monkeypatch, asks, model):
+    monkeypatch.setattr("claw.wiring.checks.doctor.LIST_S", 0.05)
+    look.home.mkdir()
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        port = silent.getsockname()[1]
+        (look.home / "config.toml").write_text(
+            f'default_provider = "custom:http://127.0.0.1:{port}"\n{model}')
+        found = [c for c in run_checks(locate(str(look.home), env={}),
+                                       asks=asks)
+                 if c.group == "providers"]
+
+    assert [c.id for c in found] == ["providers.choice", "providers.reach"]
+    assert found[1].detail == "no answer within 0.05 s"
+    assert "claw provider test --timeout 120" in found[1].hint
 
 
 @pytest.mark.parametrize(("listing", "status"), [

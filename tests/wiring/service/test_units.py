@@ -143,24 +143,39 @@ def test_uninstall_removes_the_file(claw, systemctl):
     assert "--user disable --now claw.service" in log.read_text()
 
 
-def test_without_a_manager_that_answers_nothing_is_left_behind(
-        claw, tmp_path, systemctl):
-    env, _ = systemctl
-    (tmp_path / "bin" / "systemctl").write_text(
-        "#!/bin/sh\necho 'Failed to connect to bus: No medium found' >&2\n"
-        "exit 1\n")
+NO_BUS = ("#!/bin/sh\necho 'Failed to connect to bus: No medium found' >&2\n"
+          "exit 1\n")
 
-    done = claw("service", "install", env=env)
+
+@pytest.mark.parametrize(("booted", "program", "words"), [
+    (True, NO_BUS, "No medium found; log in to this account itself (not"),
+    (False, NO_BUS, "there is no systemd here; run claw listen itself, in a"),
+    (False, None, "there is no systemd here; run claw listen itself, in a"),
+])
+def test_without_a_manager_that_answers_nothing_is_left_behind(
+        claw, tmp_path, systemctl, monkeypatch, booted, program, words):
+    monkeypatch.setattr("claw.wiring.service.manager._BOOTED",
+                        tmp_path if booted else tmp_path / "none")
+    path = tmp_path / "bin" / "systemctl"
+    if program:
+        path.write_text(program)
+    else:
+        path.unlink()
+        monkeypatch.setenv("PATH", str(path.parent))
+
+    done = claw("service", "install", env=systemctl[0])
 
     assert done.code == 5
-    assert "in a container run claw listen as its program" in done.err
+    assert words in done.err
     assert not (tmp_path / "config").exists()
 
 
-def test_what_is_not_installed_is_not_started(claw, systemctl):
-    done = claw("service", "start", env=systemctl[0])
+@pytest.mark.parametrize("verb", ["start", "stop", "uninstall", "logs"])
+def test_what_is_not_installed_is_said_to_be_so(claw, systemctl, verb):
+    done = claw("service", verb, env=systemctl[0])
 
     assert done.code == 1
+    assert "no service is installed" in done.err
     assert "claw service install" in done.err
 
 

@@ -18,7 +18,7 @@ from claw.config.known import real_path
 from claw.config.tree import Tree, lay_over, load
 from claw.core.errors import UsageError
 from claw.wiring.checks.config import check_change
-from claw.wiring.config_view import row
+from claw.wiring.config_view import row, rows
 from claw.wiring.sections import validate
 
 
@@ -75,12 +75,18 @@ def unset(context: typer.Context,
           ) -> None:
     """Remove a setting or a table from config.toml.
 
-    Prints the value now in force. Exits 1 when it was not set.
+    Prints the value now in force, and on stderr what was removed. Exits 1
+    when it was not set.
     """
     run = Invocation.of(context)
     take_back_unfinished(run)
-    resolve_key(load(run.places), key)
-    _print(run, lay_over(unset_value(run.places, split_key(key))), key)
+    before = load(run.places, env={})
+    path = resolve_key(before, key)
+    left = lay_over(unset_value(run.places, split_key(key)))
+    for entry in rows(before, path):
+        if entry.origin == "config":
+            run.out.note(f"removed: {format_row(entry)}")
+    _print(run, left, key)
 
 
 def _read_value(name: str, secret: bool) -> str:

@@ -135,6 +135,7 @@ def path(context: typer.Context,
                        f"  # {places.home_origin}")
         run.out.result(f"workspace = {to_json(found['workspace'])}"
                        f"  # {places.workspace_origin}")
+        run.out.result(f"file = {to_json(found['file'])}")
 
 
 @examples("claw config check", "claw config check --json")

@@ -61,15 +61,15 @@ def migrate(context: typer.Context,
         raise UsageError(f"claw can't take over from {agent!r:.40}",
                          hint="it can from: " + ", ".join(AGENTS))
     parts = _split(only)
+    found = find_one(agent, path, Path(os.path.expanduser("~")), os.environ)
+    if os.path.realpath(found.home) == os.path.realpath(run.places.home):
+        raise UsageError(f"{found.home} is claw's own folder",
+                         hint=f"name {agent}'s")
     asks = not (yes or dry_run)
     if asks and (run.as_json or not may_ask()):
         raise UsageError("nobody can be asked here",
                          hint="--dry-run counts what would be brought, "
                          "--yes brings it")
-    found = find_one(agent, path, Path(os.path.expanduser("~")), os.environ)
-    if os.path.realpath(found.home) == os.path.realpath(run.places.home):
-        raise UsageError(f"{found.home} is claw's own folder",
-                         hint=f"name {agent}'s")
     with run.out.waiting(f"reading {found.home}"):
         planned = make_plan(found, run.places, only=parts, loosening=loosen,
                             notify=run.out.progress)
