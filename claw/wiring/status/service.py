@@ -22,7 +22,7 @@ from claw.wiring.checks.check import Check
 from claw.wiring.checks.check import Status as CheckStatus
 from claw.wiring.checks.traffic import check_traffic, format_ago
 from claw.wiring.status.part import Part
-from claw.wiring.workspace.place_names import queue_path
+from claw.wiring.workspace.place_names import jobs_path, queue_path
 
 _CHANNEL = "channel:"
 # The lease of the service that works on a workspace (runtime/service.py,
@@ -38,7 +38,8 @@ def read_service(places: Places, tree: Tree | None) -> Iterator[Part]:
     names = [] if tree is None else list_configured(tree)
     yield _describe_process(
         running, "fail" if names else "skip", None if tree is None else
-        "claw listen" if names else "claw channel setup")
+        "claw listen" if names or jobs_path(places).exists()
+        else "claw channel setup")
     names += [name.removeprefix(_CHANNEL) for name in parts
               if name.startswith(_CHANNEL)
               and name.removeprefix(_CHANNEL) not in names]
