@@ -131,11 +131,11 @@ def test_a_restore_that_was_killed_is_seen_and_finished_by_doctor(
     claw("memory", "store", "tea", "Mina likes tea")
     child = os.fork()
     if child == 0:
-        failpoint.install(lambda name: name == "restore aside"
+        failpoint.install(lambda name: name == "restore emptied"
                           and os._exit(failpoint.KILLED))
         restore_archive(made, home, home / "workspace", stamp="now")
     os.waitpid(child, 0)
-    assert not home.exists()
+    assert (home / ".restoring/old/workspace").exists()
 
     found = claw("doctor", "--json").json
     claw("doctor", "--fix")
@@ -204,7 +204,8 @@ def test_what_starts_first_ends_a_restore_that_was_killed(claw, killed,
 def test_nothing_starts_beside_a_restore_or_a_journal_of_nobody(
         claw, killed, command):
     folder, _ = killed(99)
-    journal = folder / "home.restoring"
+    journal = folder / "home/.restoring/journal"
+    journal.parent.mkdir(mode=0o700)
     env = {"CLAW_HOME": str(folder / "home"),
            "CLAW_WORKSPACE": str(folder / "work")}
     with journal.open("w") as file:

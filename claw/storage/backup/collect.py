@@ -17,6 +17,7 @@ from claw.core.errors import ClawError
 from claw.core.value import Value
 from claw.security.files import beneath
 from claw.security.files.walk import Walk
+from claw.storage.backup.journal import FOLDER
 
 # What a process writes before it renames it, and says of itself while it
 # runs. A file of the owner's may be called anything else: Cargo.lock too.
@@ -78,10 +79,12 @@ def _look(root: str, top: Path, without: Path | None
           ) -> Iterator[Source | Skipped]:
     if not top.is_dir():
         return
+    restoring = top / FOLDER if root == "home" else None
 
     def allowed(path: Path) -> bool:
         inside = path.relative_to(top).as_posix()
-        return path != without and not _is_beside(path) and not any(
+        return path not in (without, restoring) and not _is_beside(
+            path) and not any(
             fnmatch(inside, one) for one in (*_FOLDERS, *_PASSING))
     walk = Walk(top, ".", allowed, _MOST)
     for inside in walk:

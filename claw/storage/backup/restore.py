@@ -1,8 +1,8 @@
 """A checked archive in the place of what is there.
 
-All of it is read and compared first. Then it is unpacked beside the two
-folders, and put in their place by renaming; what stood there is kept under
-another name. The journal finishes or undoes one that was killed.
+All of it is read and compared first. Then it is unpacked in the home and
+beside the workspace, and put in their place by renaming; what stood there is
+kept under another name. The journal finishes or undoes one that was killed.
 """
 
 import os
@@ -12,8 +12,9 @@ import tarfile
 from pathlib import Path, PurePosixPath
 from typing import IO
 
-from claw.core.errors import StorageError
+from claw.core.errors import StorageError, UsageError
 from claw.core.failpoint import reach
+from claw.core.folders import make_private
 from claw.core.value import Value
 from claw.storage.backup.archive import (
     MANIFEST,
@@ -23,7 +24,9 @@ from claw.storage.backup.archive import (
     verify_archive,
 )
 from claw.storage.backup.journal import (
+    FOLDER,
     Move,
+    Plan,
     find_free,
     finish_restore,
     written_down,
@@ -42,31 +45,33 @@ def restore_archive(path: Path, home: Path, workspace: Path, *, stamp: str,
                     heard: Heard = lambda name, size: None) -> Restored:
     """Put a backup into these folders; `stamp` names the old ones. Raises
     StorageError: then nothing has changed."""
-    finish_restore(home)
+    if home.is_relative_to(workspace):
+        raise UsageError(f"{workspace} holds {home}, and a restore would "
+                         "rename both", hint="name another workspace with -w")
+    finish_restore(home, workspace)
     manifest = verify_archive(path, passphrase, heard)
     _check_room(manifest, home, workspace)
-    inside = workspace.is_relative_to(home)
-    targets = {"home": home} if inside else {"home": home,
-                                             "workspace": workspace}
-    moves = {root: Move(
-        target.with_name(f".{target.name}.{secrets.token_hex(6)}"), target,
-        find_free(target.with_name(f"{target.name}.before-{stamp}")))
-        for root, target in targets.items()}
-    drafts = {root: move.draft for root, move in moves.items()}
-    if inside:
-        drafts["workspace"] = drafts["home"] / workspace.relative_to(home)
+    real = Path(os.path.realpath(home))
+    move = None if workspace.is_relative_to(home) else Move(
+        workspace.with_name(f".{workspace.name}.{secrets.token_hex(6)}"),
+        workspace, _name_aside(workspace, stamp))
+    plan = Plan(home, _name_aside(real, stamp), move)
+    drafts = {"home": plan.new, "workspace": move.draft if move else
+              plan.new / workspace.relative_to(home)}
     try:
-        with written_down(home, [*moves.values()]) as journal:
-            for move in moves.values():
-                move.target.parent.mkdir(mode=0o700, parents=True,
-                                         exist_ok=True)
-                move.draft.mkdir(mode=0o700)
+        with written_down(plan) as journal:
+            for draft in (plan.new, *([move.draft] if move else ())):
+                make_private(draft)
             _unpack(path, passphrase, drafts)
             return Restored(manifest, journal.carry_out())
     except OSError as error:
         raise StorageError(f"{error.filename or path}: {error.strerror}",
                            hint="check the folder and the free space"
                            ) from error
+
+
+def _name_aside(folder: Path, stamp: str) -> Path:
+    return find_free(folder.with_name(f"{folder.name}.before-{stamp}"))
 
 
 def _check_room(manifest: Manifest, *targets: Path) -> None:
@@ -91,7 +96,7 @@ def _unpack(path: Path, passphrase: str | None,
             if info.name == MANIFEST:
                 continue
             target = _place(info.name, drafts)
-            target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_private(target.parent)
             _write(target, data, info)
             reach("restore file")
 
@@ -110,6 +115,7 @@ def _place(name: str, drafts: dict[str, Path]) -> Path:
     its folder."""
     root, *parts = PurePosixPath(name).parts
     if root not in drafts or not parts or ".." in parts \
-            or PurePosixPath(name).is_absolute():
+            or PurePosixPath(name).is_absolute() \
+            or (root == "home" and parts[0].casefold() == FOLDER):
         raise StorageError(f"{name} does not belong in a backup")
     return drafts[root].joinpath(*parts)

@@ -81,7 +81,7 @@ def check_restore(places: Places) -> Iterator[Check]:
                     "claw doctor --fix",
                     fix="finish the restore, or undo one that had not read "
                         "all of its backup",
-                    repair=partial(_finish_restore, places.home))
+                    repair=partial(_finish_restore, places))
 
 
 def check_drafts(places: Places) -> Iterator[Check]:
@@ -181,8 +181,8 @@ def _take_back(places: Places) -> None:
         pass
 
 
-def _finish_restore(home: Path) -> None:
-    finish_restore(home)
+def _finish_restore(places: Places) -> None:
+    finish_restore(places.home, places.workspace)
 
 
 def _encrypt(places: Places) -> None:

@@ -50,7 +50,7 @@ def restore(context: typer.Context,
             raise UnavailableError(
                 f"claw {running.command} runs here (pid {running.pid})",
                 hint="end it first: what it writes now would be lost")
-    if said := finish_restore(places.home):
+    if said := finish_restore(places.home, places.workspace):
         run.out.note(said)
     there = [folder for folder in (places.home, places.workspace)
              if folder.is_dir() and any(folder.iterdir())]
