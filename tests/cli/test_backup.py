@@ -116,14 +116,53 @@ def test_of_many_backups_the_newest_stay_and_nothing_else_goes(
     folder.mkdir()
     old = [f"claw-2020010{n}T000000Z.tar.gz" for n in range(1, 5)]
     others = ["claw-notes.tar.gz", "holiday.tar.gz"]
-    for name in (*old, *others):
-        (folder / name).write_text("")
+    for number, name in enumerate((*old, *others)):
+        (folder / name).write_bytes(b"\x1f\x8b\x08")
+        os.utime(folder / name, (number, number))
+    (folder / "claw-20200105T000000Z.tar.gz").symlink_to(folder / old[0])
+    os.mkfifo(folder / "claw-20200106T000000Z.tar.gz")
+    others += ["claw-20200105T000000Z.tar.gz", "claw-20200106T000000Z.tar.gz"]
 
     done = claw("backup", "create", "--keep", "2", str(folder))
 
     assert done.code == 0
     assert {path.name for path in folder.iterdir()} == {
         os.path.basename(done.out.strip()), old[-1], *others}
+
+
+def test_the_backup_just_made_stays_whatever_lies_there(claw, home,
+                                                        tmp_path):
+    claw("memory", "store", "k", "words")
+    folder = tmp_path / "kept"
+    folder.mkdir()
+    good = folder / "claw-20200101T000000Z.tar.gz"
+    good.write_bytes(b"\x1f\x8b\x08")
+    os.utime(good, (1, 1))
+    (folder / "claw-20200102T000000Z.tar.gz").write_bytes(b"")
+    (folder / "claw-20200103T000000Z.backup").write_bytes(b"no backup")
+    for n in range(3):
+        (folder / f"claw-2099010{n}T000000Z.tar.gz").write_bytes(
+            b"\x1f\x8b\x08")
+    late = folder / "claw-20200104T000000Z.tar.gz"
+    late.write_bytes(b"\x1f\x8b\x08")
+    os.utime(late, (9e9, 9e9))
+    if os.geteuid() == 0:
+        (folder / "claw-20200105T000000Z.tar.gz").write_bytes(
+            b"\x1f\x8b\x08")
+        os.chown(folder / "claw-20200105T000000Z.tar.gz", 1, 1)
+    before = set(folder.iterdir())
+
+    done = claw("backup", "create", "--keep", "2", str(folder))
+
+    assert set(folder.iterdir()) - before == {
+        folder / os.path.basename(done.out.strip())}
+    assert before <= set(folder.iterdir())
+    assert done.err.count("has a date in the future") == 4
+
+    (folder / os.path.basename(done.out.strip())).unlink()
+    done = claw("backup", "create", "--keep", "1", str(folder))
+    assert not good.exists()
+    assert (folder / os.path.basename(done.out.strip())).exists()
 
 
 def test_a_restore_that_was_killed_is_seen_and_finished_by_doctor(

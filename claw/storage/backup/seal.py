@@ -33,6 +33,13 @@ def is_sealed(path: str | os.PathLike[str]) -> bool:
         return file.read(len(MAGIC)) == MAGIC
 
 
+def is_backup(path: str | os.PathLike[str]) -> bool:
+    """Whether the file begins as a backup, sealed or plain. Raises
+    OSError."""
+    with open(path, "rb") as file:
+        return file.read(len(MAGIC)).startswith((MAGIC, b"\x1f\x8b\x08"))
+
+
 class Sealer(io.RawIOBase):
     """A stream to write to; what comes out goes to `target`."""
 
