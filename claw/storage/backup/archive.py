@@ -12,6 +12,7 @@ import hashlib
 import io
 import json
 import os
+import secrets
 import sqlite3
 import tarfile
 import tempfile
@@ -79,19 +80,20 @@ def write_archive(target: Path, sources: Sequence[Source],
                   heard: Heard = lambda name, size: None) -> Manifest:
     """Make the file, whole or not at all. Raises UsageError where one
     stands there, StorageError."""
-    draft = target.with_name(f"{target.name}.partial")
+    # In a folder of many users one of them may guess a name.
+    draft = target.with_name(f".claw-{secrets.token_hex(6)}.partial")
     if target.exists():
         raise UsageError(f"{target} is there already",
                          hint="name a file that is not")
     try:
-        number = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC
-                         | os.O_NOFOLLOW, 0o600)
-        with open(number, "wb") as file:
+        with open(draft, "xb", opener=_open_private) as file, \
+                contextlib.ExitStack() as stack:
+            stack.callback(draft.unlink, missing_ok=True)
             manifest = _write(file, sources, skipped, made_at, version,
                               passphrase, heard)
             file.flush()
             os.fsync(file.fileno())
-        os.link(draft, target)  # never over a file that came meanwhile
+            os.link(draft, target)  # never over a file that came meanwhile
     except FileExistsError as error:
         raise UsageError(f"{target} is there already",
                          hint="name a file that is not") from error
@@ -99,10 +101,11 @@ def write_archive(target: Path, sources: Sequence[Source],
         raise StorageError(f"{target}: {error.strerror}",
                            hint="check the folder and the free space"
                            ) from error
-    finally:
-        with contextlib.suppress(OSError):
-            draft.unlink()
     return manifest
+
+
+def _open_private(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NOFOLLOW, 0o600)
 
 
 def _write(file: IO[bytes], sources: Sequence[Source],

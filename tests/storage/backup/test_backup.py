@@ -282,6 +282,27 @@ def test_a_file_that_is_there_is_not_overwritten(home, tmp_path):
     assert (tmp_path / "b").read_text() == "precious"
 
 
+def test_nobody_prepares_the_file_that_is_written(home, tmp_path,
+                                                  monkeypatch):
+    """Another user, in a folder where both may write."""
+    monkeypatch.setattr("claw.storage.backup.archive.secrets.token_hex",
+                        lambda size: "guess")
+    planted = [tmp_path / name for name in
+               ("b.partial", ".claw-guess.partial")]
+    for path in planted:
+        path.touch()
+        path.chmod(0o666)
+
+    with pytest.raises((UsageError, StorageError)):
+        back_up(home, tmp_path / "b")
+    assert [path.read_bytes() for path in planted] == [b"", b""]
+    monkeypatch.undo()
+    back_up(home, tmp_path / "b")
+
+    assert [path.read_bytes() for path in planted] == [b"", b""]
+    assert (tmp_path / "b").stat().st_mode & 0o777 == 0o600
+
+
 def test_names_of_any_bytes_come_back(home, tmp_path):
     for name in (b"\xff\xfe.txt", "ü\n日本.txt".encode(), b"a" * 255):
         with open(os.fsencode(home / "workspace") + b"/" + name, "w"):
