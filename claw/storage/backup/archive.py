@@ -213,17 +213,22 @@ def opened(path: Path, passphrase: str | None
     """The members of an archive, to be read from its beginning to its end
     once. Raises StorageError, also for more members than a backup has and
     for headers that are too long; UsageError where a passphrase is
-    needed."""
+    needed, and where one is given and nothing was encrypted with it."""
     with contextlib.ExitStack() as stack:
         try:
-            sealed = is_sealed(path)
             file: IO[bytes] = stack.enter_context(path.open("rb"))
+            sealed = is_sealed(file)
             if sealed and passphrase is None:
                 raise UsageError(f"{path} is encrypted",
                                  hint="its passphrase is needed")
-            if sealed:
+            if passphrase is not None:
+                if not sealed:
+                    raise UsageError(
+                        f"{path} is not encrypted, and a passphrase is given",
+                        hint="somebody may have put it in the place of yours;"
+                             " if you made it so, give none")
                 file = stack.enter_context(io.BufferedReader(
-                    Unsealer(file, passphrase or ""), _PIECE))
+                    Unsealer(file, passphrase), _PIECE))
             packed = stack.enter_context(gzip.GzipFile(fileobj=file))
             stream = _Stream(packed)
             yield _read_members(path, stream, stack.enter_context(

@@ -5,10 +5,12 @@ beside the workspace, and put in their place by renaming; what stood there is
 kept under another name. The journal finishes or undoes one that was killed.
 """
 
+import hashlib
 import os
 import secrets
 import shutil
 import tarfile
+from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 from typing import IO
 
@@ -20,6 +22,7 @@ from claw.storage.backup.archive import (
     MANIFEST,
     Heard,
     Manifest,
+    Member,
     opened,
     verify_archive,
 )
@@ -62,7 +65,7 @@ def restore_archive(path: Path, home: Path, workspace: Path, *, stamp: str,
         with written_down(plan) as journal:
             for draft in (plan.new, *([move.draft] if move else ())):
                 make_private(draft)
-            _unpack(path, passphrase, drafts)
+            _unpack(path, passphrase, manifest.members, drafts)
             return Restored(manifest, journal.carry_out())
     except OSError as error:
         raise StorageError(f"{error.filename or path}: {error.strerror}",
@@ -89,25 +92,39 @@ def _check_room(manifest: Manifest, *targets: Path) -> None:
                 "folder with --config-dir and -w")
 
 
-def _unpack(path: Path, passphrase: str | None,
+def _unpack(path: Path, passphrase: str | None, members: Sequence[Member],
             drafts: dict[str, Path]) -> None:
+    """Raises StorageError for a file that is another one by now."""
+    left = iter(members)
     with opened(path, passphrase) as archive:
         for info, data in archive:
             if info.name == MANIFEST:
                 continue
             target = _place(info.name, drafts)
             make_private(target.parent)
-            _write(target, data, info)
+            said = next(left, None)
+            if said is None or said != Member(
+                    info.name, *_write(target, data, info), info.mode,
+                    said.rows):
+                raise StorageError(f"{path} has changed since it was checked")
             reach("restore file")
+    if next(left, None):
+        raise StorageError(f"{path} has changed since it was checked")
 
 
-def _write(target: Path, data: IO[bytes], info: tarfile.TarInfo) -> None:
+def _write(target: Path, data: IO[bytes], info: tarfile.TarInfo
+           ) -> tuple[int, str]:
+    """How many bytes, and their SHA-256."""
     number = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL
                      | os.O_NOFOLLOW, 0o600 | info.mode & 0o100)
+    digest = hashlib.sha256()
     with open(number, "wb") as file:
-        shutil.copyfileobj(data, file, 1 << 20)
+        while piece := data.read(1 << 20):
+            digest.update(piece)
+            file.write(piece)
         file.flush()
         os.fsync(number)
+        return file.tell(), digest.hexdigest()
 
 
 def _place(name: str, drafts: dict[str, Path]) -> Path:

@@ -27,17 +27,21 @@ _CHUNK = 1 << 20
 _TAG = 16
 
 
-def is_sealed(path: str | os.PathLike[str]) -> bool:
-    """Whether the file begins as one of these. Raises OSError."""
-    with open(path, "rb") as file:
-        return file.read(len(MAGIC)) == MAGIC
+def is_sealed(file: IO[bytes]) -> bool:
+    """Whether the file, which can be wound back, begins as one of these.
+    Raises OSError."""
+    return _read_start(file) == MAGIC
 
 
-def is_backup(path: str | os.PathLike[str]) -> bool:
-    """Whether the file begins as a backup, sealed or plain. Raises
-    OSError."""
-    with open(path, "rb") as file:
-        return file.read(len(MAGIC)).startswith((MAGIC, b"\x1f\x8b\x08"))
+def is_backup(file: IO[bytes]) -> bool:
+    """Whether it begins as a backup, sealed or plain. Raises OSError."""
+    return _read_start(file).startswith((MAGIC, b"\x1f\x8b\x08"))
+
+
+def _read_start(file: IO[bytes]) -> bytes:
+    start = file.read(len(MAGIC))
+    file.seek(0)
+    return start
 
 
 class Sealer(io.RawIOBase):

@@ -163,6 +163,42 @@ def test_a_passphrase_keeps_the_words_from_others(home, tmp_path):
         verify_archive(tmp_path / "b")
 
 
+def test_a_plain_backup_in_the_place_of_an_encrypted_one_is_refused(
+        home, tmp_path):
+    back_up(home, tmp_path / "b")
+
+    for read in (verify_archive, lambda path, word: put_back(
+            path, tmp_path / "new", passphrase=word)):
+        with pytest.raises(UsageError, match="is not encrypted"):
+            read(tmp_path / "b", "s3cret")
+    assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize("changes", [
+    {"workspace/note.txt": "evil!"}, {"workspace/zz.txt": "more"},
+    {"workspace/note.txt": None}])
+@pytest.mark.parametrize("passphrase", [None, "s3cret"])
+def test_what_is_swapped_after_it_was_checked_is_not_restored(
+        home, tmp_path, monkeypatch, changes, passphrase):
+    back_up(home, tmp_path / "b", passphrase=passphrase)
+    for name, text in changes.items():
+        (home / name).unlink(missing_ok=True)
+        if text is not None:
+            (home / name).write_text(text)
+    back_up(home, tmp_path / "b2", passphrase=passphrase)
+
+    def verify(path, *rest):
+        try:
+            return verify_archive(path, *rest)
+        finally:
+            (tmp_path / "b2").rename(path)
+    monkeypatch.setattr("claw.storage.backup.restore.verify_archive", verify)
+
+    with pytest.raises(StorageError, match="has changed since"):
+        put_back(tmp_path / "b", tmp_path / "new", passphrase=passphrase)
+    assert not (tmp_path / "new").exists()
+
+
 def test_what_stood_there_is_kept_under_another_name(home, tmp_path):
     back_up(home, tmp_path / "b")
     (home / "workspace/note.txt").write_text("newer")

@@ -8,8 +8,9 @@ from typing import Any
 
 from claw.cli.invocation import Invocation
 from claw.cli.terminal.prompt import may_ask
-from claw.core.errors import UsageError
+from claw.core.errors import NotFoundError, UsageError
 from claw.storage.backup.archive import Manifest
+from claw.storage.backup.seal import is_sealed
 from claw.text.plural import plural
 
 VARIABLE = "CLAW_BACKUP_PASSPHRASE"
@@ -38,6 +39,15 @@ def read_passphrase(file: str | None, *, asks: bool, twice: bool = False
     if twice and getpass.getpass("Once more: ") != passphrase:
         raise UsageError("the two are not the same")
     return passphrase
+
+
+def read_passphrase_for(path: Path, file: str | None) -> str | None:
+    """As `read_passphrase`, for a backup that is there; it is asked for
+    where that is encrypted. Raises NotFoundError too."""
+    if not path.is_file():
+        raise NotFoundError(f"there is no file {path}")
+    with path.open("rb") as backup:
+        return read_passphrase(file, asks=is_sealed(backup))
 
 
 def _check(passphrase: str) -> str:

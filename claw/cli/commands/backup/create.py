@@ -94,8 +94,11 @@ def _find_old(run: Invocation, made: Path, keep: int) -> list[Path]:
         status = path.lstat()
         if path == made or not _NAME.fullmatch(path.name) \
                 or status.st_uid != mine.st_uid \
-                or not stat.S_ISREG(status.st_mode) or not is_backup(path):
+                or not stat.S_ISREG(status.st_mode):
             continue
+        with path.open("rb") as file:
+            if not is_backup(file):
+                continue
         if path.name[:len(_FORM)] > made.name[:len(_FORM)] \
                 or status.st_mtime > mine.st_mtime + _DAY_S:
             run.out.warn(f"{path} has a date in the future: it is not "
