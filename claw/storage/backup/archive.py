@@ -1,9 +1,9 @@
 """A backup's file: a tar.gz, encrypted where a passphrase is given.
 
 Its last member, claw-backup.json, names each of the others with its size and
-SHA-256; a database, which SQLite's backup API copied, with the rows of each
-table too. A file that lacks it was cut off. Where several processes write,
-each database is as it was at one moment.
+SHA-256; a database of claw's, which SQLite's backup API copied, with the rows
+of each table too. A file that lacks it was cut off. Where several processes
+write, each of these databases is as it was at one moment.
 """
 
 import contextlib
@@ -16,6 +16,7 @@ import secrets
 import sqlite3
 import tarfile
 import tempfile
+import time
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -25,7 +26,8 @@ import msgspec
 
 from claw.core.errors import NotFoundError, StorageError, UsageError
 from claw.security.files import beneath
-from claw.storage.backup.collect import Skipped, Source
+from claw.security.visible import visible
+from claw.storage.backup.collect import Skipped, Source, is_own
 from claw.storage.backup.seal import Sealer, Unsealer, is_sealed
 from claw.storage.sqlite import connect, copy_to
 
@@ -38,9 +40,14 @@ _HEADER_BYTES = (1 << 20) + (1 << 16)
 _ENTRY_BYTES = 256
 _OTHER_BYTES = 16 << 20
 _MANIFEST_BYTES = 256 << 20
+_ANOTHER = "take another backup"
 _PIECE = 1 << 20
 _LEVEL = 6
 _IN_MEMORY = 16 << 20
+# What the check of one database may take; it reads ten times as fast.
+_CHECK_S = 20
+_CHECKED_BYTES_A_S = 2_000_000
+_CHECK_BYTES = 512 << 20
 
 Piece: TypeAlias = tuple[tarfile.TarInfo, IO[bytes]]
 Heard: TypeAlias = Callable[[str, int], None]  # name and bytes of a member
@@ -178,23 +185,34 @@ def _copy_database(path: Path, held: IO[bytes]) -> dict[str, int]:
         copy = Path(folder, "copy.db")
         with contextlib.closing(connect(path, readonly=True)) as connection:
             copy_to(connection, copy)
-        rows = count_rows(copy, path)
+        rows = count_rows(copy, str(path), "claw doctor says what helps")
         with copy.open("rb") as file:
             while piece := file.read(_PIECE):
                 held.write(piece)
     return rows
 
 
-def count_rows(copy: Path, path: Path | str) -> dict[str, int]:
-    """The rows of each table of a database that nobody else has open.
-    Raises StorageError for a damaged one, under the name of `path`."""
+def count_rows(copy: Path, what: str, hint: str) -> dict[str, int]:
+    """The rows of each table of a database that nobody else has open, and
+    that a stranger may have made: only so much memory and CPU time is
+    spent. Raises StorageError for a damaged one, which is called `what`."""
+    size = copy.stat().st_size
+    until = time.thread_time() + _CHECK_S + size / _CHECKED_BYTES_A_S
     try:
         with contextlib.closing(sqlite3.connect(copy)) as connection:
+            connection.set_progress_handler(
+                lambda: time.thread_time() > until, 10_000)
+            # No value is longer than the file.
+            connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH,
+                                max(size, _PIECE))
+            for pragma in ("trusted_schema=OFF", "ignore_check_constraints=1",
+                           f"hard_heap_limit={_CHECK_BYTES}"):
+                connection.execute(f"PRAGMA {pragma}")
             (verdict,) = connection.execute("PRAGMA quick_check(1)"
                                             ).fetchone()
             if verdict != "ok":
-                raise StorageError(f"{path} is damaged: {verdict}",
-                                   hint="claw doctor says what helps")
+                raise StorageError(f"{what} is damaged: {visible(verdict)}",
+                                   hint=hint)
             names = [name for (name,) in connection.execute(
                 "SELECT name FROM sqlite_master WHERE type = 'table'"
                 " AND sql NOT LIKE 'CREATE VIRTUAL%'"  # indexes of others
@@ -202,9 +220,10 @@ def count_rows(copy: Path, path: Path | str) -> dict[str, int]:
             return {name: connection.execute(
                 'SELECT count(*) FROM "{}"'.format(name.replace('"', '""'))
                 ).fetchone()[0] for name in names}
-    except sqlite3.Error as error:
-        raise StorageError(f"{path} is damaged: {error}",
-                           hint="claw doctor says what helps") from error
+    except (sqlite3.Error, MemoryError) as error:
+        raise StorageError(
+            f"{what} is damaged: {visible(str(error)) or 'out of memory'}",
+            hint=hint) from error
 
 
 @contextlib.contextmanager
@@ -301,12 +320,12 @@ def verify_archive(path: Path, passphrase: str | None = None,
                                        f"too long ({info.size >> 20:,} MiB)")
                 manifest = _read_manifest(path, data.read())
                 continue
-            found.append(_measure(info, data))
+            found.append(_measure(path, info, data))
             heard(info.name, info.size)
     if manifest is None:
         raise StorageError(f"{path} has no end: it was cut off")
     for member, said in zip(found, manifest.members, strict=False):
-        if member != said:
+        if member not in (said, msgspec.structs.replace(said, rows=None)):
             raise StorageError(f"{path}: {said.name} is not as it was copied")
     if len(found) != len(manifest.members):
         raise StorageError(f"{path}: {len(manifest.members)} files should be "
@@ -332,12 +351,13 @@ def _read_manifest(path: Path, data: bytes) -> Manifest:
     return manifest
 
 
-def _measure(info: tarfile.TarInfo, data: IO[bytes]) -> Member:
-    """A member as it is; one that is no database takes no room on the
-    disk."""
+def _measure(path: Path, info: tarfile.TarInfo, data: IO[bytes]) -> Member:
+    """A member as it is; one that is no database of claw's takes no room on
+    the disk."""
     digest, size = hashlib.sha256(), 0
     piece = data.read(_PIECE)
-    is_database = piece.startswith(b"SQLite format 3\0")
+    is_database = piece.startswith(b"SQLite format 3\0") and is_own(
+        info.name)
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder, "copy")
         with copy.open("xb") as kept:
@@ -347,5 +367,7 @@ def _measure(info: tarfile.TarInfo, data: IO[bytes]) -> Member:
                 if is_database:
                     kept.write(piece)
                 piece = data.read(_PIECE)
-        rows = count_rows(copy, info.name) if is_database else None
+        rows = count_rows(
+            copy, f"{path}: {info.name} in it",
+            _ANOTHER) if is_database else None
     return Member(info.name, size, digest.hexdigest(), info.mode, rows)

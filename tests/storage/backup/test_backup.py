@@ -6,11 +6,16 @@ import os
 import sqlite3
 import tarfile
 import threading
+import time
 
 import pytest
 
 from claw.core.errors import StorageError, UsageError
-from claw.storage.backup.archive import verify_archive, write_archive
+from claw.storage.backup.archive import (
+    count_rows,
+    verify_archive,
+    write_archive,
+)
 from claw.storage.backup.collect import collect
 from claw.storage.backup.restore import restore_archive
 
@@ -292,6 +297,95 @@ def test_a_damaged_database_stops_it_and_leaves_no_file(home, tmp_path):
         back_up(home, tmp_path / "b")
 
     assert not list(tmp_path.glob("b*"))
+
+
+def test_a_file_of_the_agent_that_is_no_database_stops_nothing(
+        home, tmp_path):
+    path = home / "workspace/notes.db"
+    path.write_bytes(b"SQLite format 3\0garbage")
+
+    made = back_up(home, tmp_path / "b")
+    put_back(tmp_path / "b", tmp_path / "new")
+
+    assert verify_archive(tmp_path / "b") == made
+    assert path.read_bytes() == (tmp_path
+                                 / "new/workspace/notes.db").read_bytes()
+
+
+def test_a_database_of_another_comes_with_its_log(home, tmp_path):
+    path = home / "workspace/app/tea.db"
+    path.parent.mkdir()
+    make_database(path, 1)
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.execute("INSERT INTO t VALUES (1)")
+        connection.commit()
+        back_up(home, tmp_path / "b")
+    put_back(tmp_path / "b", tmp_path / "new")
+
+    new = tmp_path / "new/workspace/app"
+    assert sorted(os.listdir(new)) == ["tea.db", "tea.db-wal"]
+    assert count(new / "tea.db") == [0, 1]
+
+
+def plant_check(path):
+    """A database whose rows take long to check, and much memory."""
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE t (n, CHECK (length(replace(hex("
+                           "zeroblob(99000000)), '0', 'aaa')) > 0))")
+        connection.execute("PRAGMA ignore_check_constraints=1")
+        connection.executemany("INSERT INTO t VALUES (?)",
+                               ((n,) for n in range(9)))
+        connection.commit()
+
+
+@pytest.mark.parametrize("name", ["notes.db", "state/evil.db"])
+def test_what_a_database_says_of_its_rows_is_not_run(home, tmp_path, name,
+                                                     monkeypatch):
+    plant_check(home / "workspace" / name)
+    monkeypatch.setattr("claw.storage.backup.archive._CHECK_S", 1)
+    began = time.thread_time()
+
+    made = back_up(home, tmp_path / "b")
+
+    assert verify_archive(tmp_path / "b") == made
+    assert time.thread_time() - began < 3
+
+
+def test_a_check_that_does_not_end_is_ended(tmp_path, monkeypatch):
+    make_database(tmp_path / "it.db", 100_000)
+    monkeypatch.setattr("claw.storage.backup.archive._CHECK_S", -9)
+
+    with pytest.raises(StorageError, match="it is damaged: interrupted"):
+        count_rows(tmp_path / "it.db", "it", "")
+
+
+def test_only_own_databases_are_opened_by_sqlite(home, tmp_path):
+    """By its path SQLite would follow what is swapped meanwhile."""
+    make_database(home / "workspace/notes.db", 1)
+    make_database(home / "workspace/state/deep.db.d", 1)
+    make_database(home / "gateway.db", 1)
+
+    sources = collect(home, home / "workspace")[0]
+
+    assert {one.name for one in sources if one.is_database} == {
+        "home/gateway.db", *(f"workspace/state/{name}.db"
+                             for name in ("queue", "jobs", "log"))}
+    assert {one.name for one in sources if one.is_foreign} == {
+        "workspace/notes.db", "workspace/state/deep.db.d"}
+
+
+def test_a_damaged_database_in_a_backup_is_called_so(home, tmp_path,
+                                                     monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr("claw.storage.backup.archive._copy_database",
+                      lambda path, held: held.write(
+                          b"SQLite format 3\0garbage") and None)
+        back_up(home, tmp_path / "b")
+
+    with pytest.raises(StorageError, match=r"/b: workspace/.* in it is dam"
+                       ) as error:
+        verify_archive(tmp_path / "b")
+    assert error.value.hint == "take another backup"
 
 
 def test_a_virtual_table_that_can_not_be_counted_is_no_damage(

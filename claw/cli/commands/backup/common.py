@@ -2,11 +2,12 @@
 
 import getpass
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from claw.cli.invocation import Invocation
+from claw.cli.show.output import join_lines
 from claw.cli.terminal.prompt import may_ask
 from claw.core.errors import NotFoundError, UsageError
 from claw.storage.backup.archive import Manifest
@@ -87,7 +88,12 @@ def describe(manifest: Manifest) -> str:
 
 
 def say_skipped(run: Invocation, manifest: Manifest) -> None:
-    for name, why in manifest.skipped[:5]:
-        run.out.note(f"not in it: {name} ({why})")
-    if len(manifest.skipped) > 5:
-        run.out.note(f"and {len(manifest.skipped) - 5} more")
+    say_each(run, "not in it",
+             [f"{name} ({why})" for name, why in manifest.skipped])
+
+
+def say_each(run: Invocation, what: str, found: Sequence[str]) -> None:
+    for one in found[:5]:
+        run.out.note(f"{what}: {join_lines(one)}")
+    if len(found) > 5:
+        run.out.note(f"and {len(found) - 5} more")

@@ -13,6 +13,7 @@ from claw.cli.commands.backup.common import (
     Counted,
     describe,
     read_passphrase,
+    say_each,
     say_skipped,
     to_json,
 )
@@ -49,9 +50,9 @@ def create(context: typer.Context,
            ) -> None:
     """Copy settings, keys and the workspace into one file.
 
-    Databases are copied as SQLite does it, so claw may go on working
-    meanwhile. The file is read again and compared. It holds your keys: keep
-    it where only you can read it, or encrypt it.
+    Its own databases are copied as SQLite does it, so claw may go on
+    working meanwhile. The file is read again and compared. It holds your
+    keys: keep it where only you can read it, or encrypt it.
     """
     run = Invocation.of(context)
     places, now = run.places, time.time()
@@ -77,6 +78,8 @@ def create(context: typer.Context,
             version=__version__, passphrase=passphrase, heard=heard)
         verify_archive(target, passphrase, heard)
     say_skipped(run, manifest)
+    say_each(run, "a database that is not claw's, copied as it lies there",
+             [one.name for one in sources if one.is_foreign])
     run.out.note(describe(manifest))
     for old in _find_old(run, target, keep) if keep else ():
         old.unlink(missing_ok=True)

@@ -28,8 +28,8 @@ def verify(context: typer.Context,
            ) -> None:
     """Read all of a backup and compare it with what it says of itself.
 
-    Every file by its SHA-256, every database by SQLite's own check and the
-    number of rows of each table.
+    Every file by its SHA-256, every database of claw's by SQLite's own
+    check and the number of rows of each table.
     """
     run = Invocation.of(context)
     path = Path(file)
