@@ -56,6 +56,16 @@ def test_verify_counts_what_is_in_it(claw, made):
     assert rows["workspace/memory/brain.db"]["memories"] == 1
 
 
+def test_what_a_backup_says_of_itself_forges_no_line(claw, tmp_path):
+    write_archive(tmp_path / "b", [], [], made_at="2026\nok all well\x1b[2J",
+                  version="1")
+
+    done = claw("backup", "verify", str(tmp_path / "b"))
+
+    assert done.out.count("\n") == 1
+    assert "2026 ok all well\\x1b[2J" in done.out
+
+
 def test_a_damaged_backup_is_said_and_not_restored(claw, made):
     made.write_bytes(made.read_bytes()[:-100])
 

@@ -19,7 +19,7 @@ import tempfile
 import time
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import IO, TypeAlias
 
 import msgspec
@@ -254,10 +254,14 @@ def opened(path: Path, passphrase: str | None
                 tarfile.open(fileobj=stream, mode="r|")))
             while packed.read(_PIECE):  # to its end, and its own sum
                 pass
+        except gzip.BadGzipFile as error:  # it shows how the file begins
+            raise StorageError(f"{path} is no backup, or is damaged: what is "
+                               "in it was not written by gzip",
+                               hint=_ANOTHER) from error
         except (tarfile.TarError, EOFError, zlib.error,
                 RecursionError) as error:  # header upon header
-            raise StorageError(f"{path} is no backup, or is damaged: {error}"
-                               ) from error
+            raise StorageError(f"{path} is no backup, or is damaged: "
+                               f"{visible(str(error))}") from error
         except OSError as error:
             raise StorageError(f"{path}: {error.strerror or error}"
                                ) from error
@@ -294,13 +298,25 @@ def _read_members(path: Path, stream: _Stream, archive: tarfile.TarFile
                                "files, which no backup does")
         data = archive.extractfile(info) \
             if info.isreg() and not info.issparse() else None
-        if data is None or archive.pax_headers:
-            raise StorageError(f"{path}: {info.name} does not belong in "
-                               "a backup")
+        if data is None or archive.pax_headers or (
+                info.name != MANIFEST and not _is_name(info.name)):
+            raise _refuse(path, info.name)
         yield info, data
         while data.read(_PIECE):
             pass
         stream.left = _HEADER_BYTES
+
+
+def _is_name(name: str) -> bool:
+    """Whether a member of this name has a place in one of the folders."""
+    root, *inside = PurePosixPath(name).parts or ("",)
+    return root in ("home", "workspace") and bool(inside) \
+        and ".." not in inside and "\0" not in name
+
+
+def _refuse(path: Path, name: str) -> StorageError:
+    return StorageError(f"{path}: {visible(name)} does not belong in a "
+                        "backup")
 
 
 def verify_archive(path: Path, passphrase: str | None = None,
@@ -312,8 +328,7 @@ def verify_archive(path: Path, passphrase: str | None = None,
     with opened(path, passphrase) as archive:
         for info, data in archive:
             if manifest is not None:
-                raise StorageError(f"{path}: {info.name} does not belong in "
-                                   "a backup")
+                raise _refuse(path, info.name)
             if info.name == MANIFEST:
                 if info.size > _most_manifest_bytes(found):
                     raise StorageError(f"{path}: what it says of itself is "
@@ -323,10 +338,12 @@ def verify_archive(path: Path, passphrase: str | None = None,
             found.append(_measure(path, info, data))
             heard(info.name, info.size)
     if manifest is None:
-        raise StorageError(f"{path} has no end: it was cut off")
+        raise StorageError(f"{path} has no end: it was cut off",
+                           hint=_ANOTHER)
     for member, said in zip(found, manifest.members, strict=False):
         if member not in (said, msgspec.structs.replace(said, rows=None)):
-            raise StorageError(f"{path}: {said.name} is not as it was copied")
+            raise StorageError(f"{path}: {visible(said.name)} is not as it "
+                               "was copied", hint=_ANOTHER)
     if len(found) != len(manifest.members):
         raise StorageError(f"{path}: {len(manifest.members)} files should be "
                            f"in it, {len(found)} are")
@@ -368,6 +385,6 @@ def _measure(path: Path, info: tarfile.TarInfo, data: IO[bytes]) -> Member:
                     kept.write(piece)
                 piece = data.read(_PIECE)
         rows = count_rows(
-            copy, f"{path}: {info.name} in it",
+            copy, f"{path}: {visible(info.name)} in it",
             _ANOTHER) if is_database else None
     return Member(info.name, size, digest.hexdigest(), info.mode, rows)

@@ -18,6 +18,7 @@ from claw.core.errors import StorageError, UsageError
 from claw.core.failpoint import reach
 from claw.core.folders import make_private
 from claw.core.value import Value
+from claw.security.visible import visible
 from claw.storage.backup.archive import (
     MANIFEST,
     Heard,
@@ -68,7 +69,8 @@ def restore_archive(path: Path, home: Path, workspace: Path, *, stamp: str,
             _unpack(path, passphrase, manifest.members, drafts)
             return Restored(manifest, journal.carry_out())
     except OSError as error:
-        raise StorageError(f"{error.filename or path}: {error.strerror}",
+        raise StorageError(f"{visible(str(error.filename or path))}: "
+                           f"{error.strerror}",
                            hint="check the folder and the free space"
                            ) from error
 
@@ -128,11 +130,9 @@ def _write(target: Path, data: IO[bytes], info: tarfile.TarInfo
 
 
 def _place(name: str, drafts: dict[str, Path]) -> Path:
-    """Where a member goes. Raises StorageError for one that would leave
-    its folder."""
+    """Where a member goes. Raises StorageError for one that would be part
+    of what the restore keeps for itself."""
     root, *parts = PurePosixPath(name).parts
-    if root not in drafts or not parts or ".." in parts \
-            or PurePosixPath(name).is_absolute() \
-            or (root == "home" and parts[0].casefold() == FOLDER):
-        raise StorageError(f"{name} does not belong in a backup")
+    if root == "home" and parts[0].casefold() == FOLDER:
+        raise StorageError(f"{visible(name)} does not belong in a backup")
     return drafts[root].joinpath(*parts)

@@ -75,7 +75,7 @@ class Sealer(io.RawIOBase):
 
 
 class Unsealer(io.RawIOBase):
-    """A stream to read from. Raises StorageError for another passphrase,
+    """A stream to read from. Raises StorageError for a wrong passphrase,
     and for what is damaged."""
 
     def __init__(self, source: IO[bytes], passphrase: str) -> None:
@@ -131,7 +131,7 @@ class _Cipher:
                                         MAGIC)
         except InvalidTag as error:
             raise StorageError(
-                "another passphrase" if self._count == 1
+                "wrong passphrase" if self._count == 1
                 else "the backup is cut off or damaged",
-                hint="the passphrase that it was made with is needed"
+                hint="or the beginning of the backup is damaged"
                 if self._count == 1 else None) from error

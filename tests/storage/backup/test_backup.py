@@ -18,6 +18,7 @@ from claw.storage.backup.archive import (
 )
 from claw.storage.backup.collect import collect
 from claw.storage.backup.restore import restore_archive
+from claw.storage.backup.seal import Sealer
 
 
 @pytest.fixture
@@ -162,7 +163,7 @@ def test_a_passphrase_keeps_the_words_from_others(home, tmp_path):
 
     assert not tarfile.is_tarfile(tmp_path / "b")
     assert verify_archive(tmp_path / "b", "s3cret") == made
-    with pytest.raises(StorageError, match="another passphrase"):
+    with pytest.raises(StorageError, match="wrong passphrase"):
         verify_archive(tmp_path / "b", "guess")
     with pytest.raises(UsageError, match="encrypted"):
         verify_archive(tmp_path / "b")
@@ -446,13 +447,17 @@ def test_names_of_any_bytes_come_back(home, tmp_path):
 
 
 @pytest.mark.parametrize("name", [
-    "home/../../evil", "/etc/evil", "other/x", "home"])
+    "home/../../evil", "/etc/evil", "other/x", "home", ".", "", "home/a\0b"])
 def test_an_archive_of_a_stranger_leaves_its_folder_nowhere(
         home, tmp_path, name, monkeypatch):
     back_up(home, tmp_path / "b")
     manifest = verify_archive(tmp_path / "b")
     with tarfile.open(tmp_path / "evil", "w:gz") as archive:
-        archive.addfile(tarfile.TarInfo(name))
+        info = tarfile.TarInfo("home/x")
+        info.pax_headers = {"path": name}
+        archive.addfile(info)
+    with pytest.raises(StorageError, match="does not belong"):
+        verify_archive(tmp_path / "evil")
     monkeypatch.setattr("claw.storage.backup.restore.verify_archive",
                         lambda *_: manifest)
 
@@ -477,6 +482,26 @@ def test_what_is_no_file_is_refused_before_anything_is_unpacked(
     with pytest.raises(StorageError, match="home/b does not belong"):
         put_back(tmp_path / "evil", tmp_path / "new")
     assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize("passphrase", [None, "s3cret"])
+def test_how_another_file_begins_is_not_shown(tmp_path, passphrase):
+    with (tmp_path / "b").open("wb") as file, contextlib.closing(
+            Sealer(file, passphrase) if passphrase else file) as sealed:
+        sealed.write(b"secret words")
+
+    with pytest.raises(StorageError, match="not written by gzip") as error:
+        verify_archive(tmp_path / "b", passphrase)
+    assert "se" not in error.value.message.partition("damaged")[2]
+
+
+def test_a_name_of_a_stranger_is_no_line_of_its_own(tmp_path):
+    with tarfile.open(tmp_path / "evil", "w:gz") as archive:
+        archive.addfile(tarfile.TarInfo("x\nok  all well\x1b[2J"))
+
+    with pytest.raises(StorageError) as error:
+        verify_archive(tmp_path / "evil")
+    assert error.value.message.isprintable()
 
 
 def test_a_backup_that_the_disk_cannot_take_is_not_begun(

@@ -9,7 +9,7 @@ from typing import Any
 from claw.cli.invocation import Invocation
 from claw.cli.show.output import join_lines
 from claw.cli.terminal.prompt import may_ask
-from claw.core.errors import NotFoundError, UsageError
+from claw.core.errors import NotFoundError, StorageError, UsageError
 from claw.storage.backup.archive import Manifest
 from claw.storage.backup.seal import is_sealed
 from claw.text.plural import plural
@@ -44,11 +44,15 @@ def read_passphrase(file: str | None, *, asks: bool, twice: bool = False
 
 def read_passphrase_for(path: Path, file: str | None) -> str | None:
     """As `read_passphrase`, for a backup that is there; it is asked for
-    where that is encrypted. Raises NotFoundError too."""
+    where that is encrypted. Raises NotFoundError, StorageError too."""
     if not path.is_file():
         raise NotFoundError(f"there is no file {path}")
-    with path.open("rb") as backup:
-        return read_passphrase(file, asks=is_sealed(backup))
+    try:
+        with path.open("rb") as backup:
+            sealed = is_sealed(backup)
+    except OSError as error:
+        raise StorageError(f"{path}: {error.strerror}") from error
+    return read_passphrase(file, asks=sealed)
 
 
 def _check(passphrase: str) -> str:
@@ -84,7 +88,7 @@ def describe(manifest: Manifest) -> str:
     return (f"{plural(len(manifest.members), 'file')} "
             f"({plural(len(manifest.databases), 'database')}), "
             f"{manifest.total_bytes / 1e6:,.1f} MB, made at "
-            f"{manifest.made_at}")
+            f"{join_lines(manifest.made_at)}")
 
 
 def say_skipped(run: Invocation, manifest: Manifest) -> None:
