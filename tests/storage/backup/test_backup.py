@@ -205,6 +205,20 @@ def test_what_is_swapped_after_it_was_checked_is_not_restored(
     assert not (tmp_path / "new").exists()
 
 
+@pytest.mark.parametrize("there", [False, True])
+def test_what_is_put_back_is_the_owners_alone(home, tmp_path, there):
+    back_up(home, tmp_path / "b")
+    new = tmp_path / "new"
+    if there:
+        new.mkdir(mode=0o755)
+
+    put_back(tmp_path / "b", new)
+
+    modes = {path.stat().st_mode & 0o777 for path in (new, *new.rglob("*"))
+             if path.is_dir()}
+    assert modes == {0o700}
+
+
 def test_what_stood_there_is_kept_under_another_name(home, tmp_path):
     back_up(home, tmp_path / "b")
     (home / "workspace/note.txt").write_text("newer")
