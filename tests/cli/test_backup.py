@@ -101,6 +101,16 @@ def test_a_place_inside_of_what_is_copied_is_refused(claw, made, home):
     assert "lies in" in done.err
 
 
+def test_a_database_of_another_is_named(claw, made, home, tmp_path):
+    (home / "workspace/no\nte.db").write_bytes(b"SQLite format 3\0garbage")
+
+    done = claw("backup", "create", str(tmp_path / "b"))
+
+    assert done.code == 0
+    assert ("a database that is not claw's, copied as it lies there: "
+            "workspace/no te.db\n") in done.err
+
+
 def test_a_home_without_anything_has_no_backup(claw, home, tmp_path):
     assert claw("backup", "create", str(tmp_path / "b")).code == 1
 

@@ -123,6 +123,7 @@ def written_down(plan: Plan) -> Iterator["Journal"]:
         journal = Journal(file, plan, {})
         journal.begin()
         try:
+            plan.remove_drafts()  # of one that could not remove its own
             yield journal
         finally:
             if not journal.is_half_way:

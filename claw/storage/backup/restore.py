@@ -49,13 +49,13 @@ def restore_archive(path: Path, home: Path, workspace: Path, *, stamp: str,
                     heard: Heard = lambda name, size: None) -> Restored:
     """Put a backup into these folders; `stamp` names the old ones. Raises
     StorageError: then nothing has changed."""
-    if home.is_relative_to(workspace):
+    real = Path(os.path.realpath(home))
+    if real.is_relative_to(os.path.realpath(workspace)):
         raise UsageError(f"{workspace} holds {home}, and a restore would "
                          "rename both", hint="name another workspace with -w")
     finish_restore(home, workspace)
     manifest = verify_archive(path, passphrase, heard)
     _check_room(manifest, home, workspace)
-    real = Path(os.path.realpath(home))
     move = None if workspace.is_relative_to(home) else Move(
         workspace.with_name(f".{workspace.name}.{secrets.token_hex(6)}"),
         workspace, _name_aside(workspace, stamp))
@@ -65,7 +65,8 @@ def restore_archive(path: Path, home: Path, workspace: Path, *, stamp: str,
     try:
         with written_down(plan) as journal:
             for draft in (plan.new, *([move.draft] if move else ())):
-                make_private(draft)
+                make_private(draft.parent)
+                draft.mkdir(mode=0o700)
             _unpack(path, passphrase, manifest.members, drafts)
             return Restored(manifest, journal.carry_out())
     except OSError as error:

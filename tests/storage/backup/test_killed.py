@@ -253,6 +253,17 @@ def test_a_workspace_that_holds_the_home_is_not_replaced(archive, tmp_path):
     assert read(tmp_path / "x") == ["old", "old"]
 
 
+def test_what_an_earlier_one_could_not_remove_is_not_put_there(archive,
+                                                              tmp_path):
+    home, work = make(tmp_path / "x", "old")
+    (home / ".restoring/new").mkdir(parents=True)
+    (home / ".restoring/new/evil").touch()
+
+    restore_archive(archive, home, work, stamp="now")
+
+    assert read(tmp_path / "x") == ["new", "new"]
+
+
 def test_what_is_being_restored_is_in_no_backup(archive, tmp_path):
     home, work = make(tmp_path / "x", "old")
     restore_in_a_process(archive, tmp_path / "x", 3)
