@@ -56,6 +56,16 @@ def test_verify_counts_what_is_in_it(claw, made):
     assert rows["workspace/memory/brain.db"]["memories"] == 1
 
 
+def test_what_a_backup_says_of_itself_forges_no_line(claw, tmp_path):
+    write_archive(tmp_path / "b", [], [], made_at="2026\nok all well\x1b[2J",
+                  version="1")
+
+    done = claw("backup", "verify", str(tmp_path / "b"))
+
+    assert done.out.count("\n") == 1
+    assert "2026 ok all well\\x1b[2J" in done.out
+
+
 def test_a_damaged_backup_is_said_and_not_restored(claw, made):
     made.write_bytes(made.read_bytes()[:-100])
 
@@ -91,6 +101,16 @@ def test_a_place_inside_of_what_is_copied_is_refused(claw, made, home):
     assert "lies in" in done.err
 
 
+def test_a_database_of_another_is_named(claw, made, home, tmp_path):
+    (home / "workspace/no\nte.db").write_bytes(b"SQLite format 3\0garbage")
+
+    done = claw("backup", "create", str(tmp_path / "b"))
+
+    assert done.code == 0
+    assert ("a database that is not claw's, copied as it lies there: "
+            "workspace/no te.db\n") in done.err
+
+
 def test_a_home_without_anything_has_no_backup(claw, home, tmp_path):
     assert claw("backup", "create", str(tmp_path / "b")).code == 1
 
@@ -116,8 +136,12 @@ def test_of_many_backups_the_newest_stay_and_nothing_else_goes(
     folder.mkdir()
     old = [f"claw-2020010{n}T000000Z.tar.gz" for n in range(1, 5)]
     others = ["claw-notes.tar.gz", "holiday.tar.gz"]
-    for name in (*old, *others):
-        (folder / name).write_text("")
+    for number, name in enumerate((*old, *others)):
+        (folder / name).write_bytes(b"\x1f\x8b\x08")
+        os.utime(folder / name, (number, number))
+    (folder / "claw-20200105T000000Z.tar.gz").symlink_to(folder / old[0])
+    os.mkfifo(folder / "claw-20200106T000000Z.tar.gz")
+    others += ["claw-20200105T000000Z.tar.gz", "claw-20200106T000000Z.tar.gz"]
 
     done = claw("backup", "create", "--keep", "2", str(folder))
 
@@ -126,16 +150,51 @@ def test_of_many_backups_the_newest_stay_and_nothing_else_goes(
         os.path.basename(done.out.strip()), old[-1], *others}
 
 
+def test_the_backup_just_made_stays_whatever_lies_there(claw, home,
+                                                        tmp_path):
+    claw("memory", "store", "k", "words")
+    folder = tmp_path / "kept"
+    folder.mkdir()
+    good = folder / "claw-20200101T000000Z.tar.gz"
+    good.write_bytes(b"\x1f\x8b\x08")
+    os.utime(good, (1, 1))
+    (folder / "claw-20200102T000000Z.tar.gz").write_bytes(b"")
+    (folder / "claw-20200103T000000Z.backup").write_bytes(b"no backup")
+    for n in range(3):
+        (folder / f"claw-2099010{n}T000000Z.tar.gz").write_bytes(
+            b"\x1f\x8b\x08")
+    late = folder / "claw-20200104T000000Z.tar.gz"
+    late.write_bytes(b"\x1f\x8b\x08")
+    os.utime(late, (9e9, 9e9))
+    if os.geteuid() == 0:
+        (folder / "claw-20200105T000000Z.tar.gz").write_bytes(
+            b"\x1f\x8b\x08")
+        os.chown(folder / "claw-20200105T000000Z.tar.gz", 1, 1)
+    before = set(folder.iterdir())
+
+    done = claw("backup", "create", "--keep", "2", str(folder))
+
+    assert set(folder.iterdir()) - before == {
+        folder / os.path.basename(done.out.strip())}
+    assert before <= set(folder.iterdir())
+    assert done.err.count("has a date in the future") == 4
+
+    (folder / os.path.basename(done.out.strip())).unlink()
+    done = claw("backup", "create", "--keep", "1", str(folder))
+    assert not good.exists()
+    assert (folder / os.path.basename(done.out.strip())).exists()
+
+
 def test_a_restore_that_was_killed_is_seen_and_finished_by_doctor(
         claw, made, home):
     claw("memory", "store", "tea", "Mina likes tea")
     child = os.fork()
     if child == 0:
-        failpoint.install(lambda name: name == "restore aside"
+        failpoint.install(lambda name: name == "restore emptied"
                           and os._exit(failpoint.KILLED))
         restore_archive(made, home, home / "workspace", stamp="now")
     os.waitpid(child, 0)
-    assert not home.exists()
+    assert (home / ".restoring/old/workspace").exists()
 
     found = claw("doctor", "--json").json
     claw("doctor", "--fix")
@@ -204,7 +263,8 @@ def test_what_starts_first_ends_a_restore_that_was_killed(claw, killed,
 def test_nothing_starts_beside_a_restore_or_a_journal_of_nobody(
         claw, killed, command):
     folder, _ = killed(99)
-    journal = folder / "home.restoring"
+    journal = folder / "home/.restoring/journal"
+    journal.parent.mkdir(mode=0o700)
     env = {"CLAW_HOME": str(folder / "home"),
            "CLAW_WORKSPACE": str(folder / "work")}
     with journal.open("w") as file:

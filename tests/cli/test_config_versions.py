@@ -274,6 +274,32 @@ def test_doctor_fixes_no_name_that_it_is_not_sure_of(claw, config, text):
     assert config.read_text() == text
 
 
+def test_doctor_changes_the_mode_of_nothing_behind_a_link(claw, config,
+                                                         tmp_path):
+    outside = tmp_path / "outside"
+    outside.write_text("x")
+    outside.chmod(0o644)
+    (config.parent / ".secret_key").symlink_to(outside)
+
+    done = claw("doctor", "--fix")
+
+    assert outside.stat().st_mode & 0o777 == 0o644
+    assert "config.key_mode" not in done.err
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may")
+def test_doctor_repairs_nothing_in_the_home_of_another(claw, config):
+    config.write_text("x = 1\n")
+    config.chmod(0o644)
+    os.chown(config.parent, 12345, -1)
+
+    done = claw("doctor", "--fix")
+
+    assert done.code == 2
+    assert "belongs to another user (uid 12345)" in done.err
+    assert config.stat().st_mode & 0o777 == 0o644
+
+
 def test_doctor_encrypts_plain_secrets(claw, config):
     config.write_text('api_key = "sk-plain-0123456789"  # mine\n')
     claw("doctor", "--fix")

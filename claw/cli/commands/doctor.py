@@ -12,6 +12,7 @@ from claw.core.errors import ClawError, StorageError, UsageError
 from claw.providers.check import PAID
 from claw.wiring.checks.check import Check
 from claw.wiring.checks.doctor import run_checks
+from claw.wiring.checks.repairs import refuse_foreign_home
 
 
 @examples("claw doctor", "claw doctor --fix", "claw doctor --fix --dry-run",
@@ -58,6 +59,7 @@ def doctor(context: typer.Context,
 def _mend(run: Invocation, *, deep: bool, dry_run: bool) -> None:
     """Mend what can be: each step is said, done, and what takes it back is
     said. One that fails keeps no other from being done."""
+    refuse_foreign_home(run.places)
     with run.out.waiting("looking for what can be fixed"):
         checks = list(run_checks(run.places, asks=deep))
     found = [c for c in checks if c.repair and c.status != "ok"]

@@ -48,7 +48,7 @@ def listen(
     if check_only:
         _check(run, channel or [])
         return
-    if said := finish_restore(run.places.home):
+    if said := finish_restore(run.places.home, run.places.workspace):
         run.out.note(said)
     require_trust(run.use_workspace(asks=True))
     log = EventLog(run.out, verbose=run.verbose)

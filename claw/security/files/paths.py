@@ -90,7 +90,8 @@ class PathRules(Value):
     def is_own(self, real: Path) -> bool:
         """Whether claw keeps this file for itself: memories, session files
         and state, and what lies beside its configuration (keys, templates,
-        tools), but for a workspace or a root in there."""
+        tools, and what a restore put aside), but for a workspace or a root
+        in there."""
         if self.config_dir is not None \
                 and real.is_relative_to(self.config_dir) \
                 and not any(real.is_relative_to(root) for root in self.roots
@@ -103,6 +104,11 @@ class PathRules(Value):
         if any(config is not None
                and real.is_relative_to(config / TRUST_FOLDER)
                for config in configs):
+            return True
+        if self.config_dir is not None and any(
+                each.parent == self.config_dir.parent
+                and each.name.startswith(f"{self.config_dir.name}.before-")
+                for each in (real, *real.parents)):
             return True
         if not real.is_relative_to(self.workspace):
             return False

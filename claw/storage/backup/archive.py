@@ -1,9 +1,9 @@
 """A backup's file: a tar.gz, encrypted where a passphrase is given.
 
 Its last member, claw-backup.json, names each of the others with its size and
-SHA-256; a database, which SQLite's backup API copied, with the rows of each
-table too. A file that lacks it was cut off. Where several processes write,
-each database is as it was at one moment.
+SHA-256; a database of claw's, which SQLite's backup API copied, with the rows
+of each table too. A file that lacks it was cut off. Where several processes
+write, each of these databases is as it was at one moment.
 """
 
 import contextlib
@@ -12,19 +12,22 @@ import hashlib
 import io
 import json
 import os
+import secrets
 import sqlite3
 import tarfile
 import tempfile
+import time
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import IO, TypeAlias
 
 import msgspec
 
 from claw.core.errors import NotFoundError, StorageError, UsageError
 from claw.security.files import beneath
-from claw.storage.backup.collect import Skipped, Source
+from claw.security.visible import visible
+from claw.storage.backup.collect import Skipped, Source, is_own
 from claw.storage.backup.seal import Sealer, Unsealer, is_sealed
 from claw.storage.sqlite import connect, copy_to
 
@@ -37,9 +40,14 @@ _HEADER_BYTES = (1 << 20) + (1 << 16)
 _ENTRY_BYTES = 256
 _OTHER_BYTES = 16 << 20
 _MANIFEST_BYTES = 256 << 20
+_ANOTHER = "take another backup"
 _PIECE = 1 << 20
 _LEVEL = 6
 _IN_MEMORY = 16 << 20
+# What the check of one database may take; it reads ten times as fast.
+_CHECK_S = 20
+_CHECKED_BYTES_A_S = 2_000_000
+_CHECK_BYTES = 512 << 20
 
 Piece: TypeAlias = tuple[tarfile.TarInfo, IO[bytes]]
 Heard: TypeAlias = Callable[[str, int], None]  # name and bytes of a member
@@ -79,19 +87,20 @@ def write_archive(target: Path, sources: Sequence[Source],
                   heard: Heard = lambda name, size: None) -> Manifest:
     """Make the file, whole or not at all. Raises UsageError where one
     stands there, StorageError."""
-    draft = target.with_name(f"{target.name}.partial")
+    # In a folder of many users one of them may guess a name.
+    draft = target.with_name(f".claw-{secrets.token_hex(6)}.partial")
     if target.exists():
         raise UsageError(f"{target} is there already",
                          hint="name a file that is not")
     try:
-        number = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC
-                         | os.O_NOFOLLOW, 0o600)
-        with open(number, "wb") as file:
+        with open(draft, "xb", opener=_open_private) as file, \
+                contextlib.ExitStack() as stack:
+            stack.callback(draft.unlink, missing_ok=True)
             manifest = _write(file, sources, skipped, made_at, version,
                               passphrase, heard)
             file.flush()
             os.fsync(file.fileno())
-        os.link(draft, target)  # never over a file that came meanwhile
+            os.link(draft, target)  # never over a file that came meanwhile
     except FileExistsError as error:
         raise UsageError(f"{target} is there already",
                          hint="name a file that is not") from error
@@ -99,10 +108,11 @@ def write_archive(target: Path, sources: Sequence[Source],
         raise StorageError(f"{target}: {error.strerror}",
                            hint="check the folder and the free space"
                            ) from error
-    finally:
-        with contextlib.suppress(OSError):
-            draft.unlink()
     return manifest
+
+
+def _open_private(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NOFOLLOW, 0o600)
 
 
 def _write(file: IO[bytes], sources: Sequence[Source],
@@ -175,23 +185,34 @@ def _copy_database(path: Path, held: IO[bytes]) -> dict[str, int]:
         copy = Path(folder, "copy.db")
         with contextlib.closing(connect(path, readonly=True)) as connection:
             copy_to(connection, copy)
-        rows = count_rows(copy, path)
+        rows = count_rows(copy, str(path), "claw doctor says what helps")
         with copy.open("rb") as file:
             while piece := file.read(_PIECE):
                 held.write(piece)
     return rows
 
 
-def count_rows(copy: Path, path: Path | str) -> dict[str, int]:
-    """The rows of each table of a database that nobody else has open.
-    Raises StorageError for a damaged one, under the name of `path`."""
+def count_rows(copy: Path, what: str, hint: str) -> dict[str, int]:
+    """The rows of each table of a database that nobody else has open, and
+    that a stranger may have made: only so much memory and CPU time is
+    spent. Raises StorageError for a damaged one, which is called `what`."""
+    size = copy.stat().st_size
+    until = time.thread_time() + _CHECK_S + size / _CHECKED_BYTES_A_S
     try:
         with contextlib.closing(sqlite3.connect(copy)) as connection:
+            connection.set_progress_handler(
+                lambda: time.thread_time() > until, 10_000)
+            # No value is longer than the file.
+            connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH,
+                                max(size, _PIECE))
+            for pragma in ("trusted_schema=OFF", "ignore_check_constraints=1",
+                           f"hard_heap_limit={_CHECK_BYTES}"):
+                connection.execute(f"PRAGMA {pragma}")
             (verdict,) = connection.execute("PRAGMA quick_check(1)"
                                             ).fetchone()
             if verdict != "ok":
-                raise StorageError(f"{path} is damaged: {verdict}",
-                                   hint="claw doctor says what helps")
+                raise StorageError(f"{what} is damaged: {visible(verdict)}",
+                                   hint=hint)
             names = [name for (name,) in connection.execute(
                 "SELECT name FROM sqlite_master WHERE type = 'table'"
                 " AND sql NOT LIKE 'CREATE VIRTUAL%'"  # indexes of others
@@ -199,9 +220,10 @@ def count_rows(copy: Path, path: Path | str) -> dict[str, int]:
             return {name: connection.execute(
                 'SELECT count(*) FROM "{}"'.format(name.replace('"', '""'))
                 ).fetchone()[0] for name in names}
-    except sqlite3.Error as error:
-        raise StorageError(f"{path} is damaged: {error}",
-                           hint="claw doctor says what helps") from error
+    except (sqlite3.Error, MemoryError) as error:
+        raise StorageError(
+            f"{what} is damaged: {visible(str(error)) or 'out of memory'}",
+            hint=hint) from error
 
 
 @contextlib.contextmanager
@@ -210,27 +232,36 @@ def opened(path: Path, passphrase: str | None
     """The members of an archive, to be read from its beginning to its end
     once. Raises StorageError, also for more members than a backup has and
     for headers that are too long; UsageError where a passphrase is
-    needed."""
+    needed, and where one is given and nothing was encrypted with it."""
     with contextlib.ExitStack() as stack:
         try:
-            sealed = is_sealed(path)
             file: IO[bytes] = stack.enter_context(path.open("rb"))
+            sealed = is_sealed(file)
             if sealed and passphrase is None:
                 raise UsageError(f"{path} is encrypted",
                                  hint="its passphrase is needed")
-            if sealed:
+            if passphrase is not None:
+                if not sealed:
+                    raise UsageError(
+                        f"{path} is not encrypted, and a passphrase is given",
+                        hint="somebody may have put it in the place of yours;"
+                             " if you made it so, give none")
                 file = stack.enter_context(io.BufferedReader(
-                    Unsealer(file, passphrase or ""), _PIECE))
+                    Unsealer(file, passphrase), _PIECE))
             packed = stack.enter_context(gzip.GzipFile(fileobj=file))
             stream = _Stream(packed)
             yield _read_members(path, stream, stack.enter_context(
                 tarfile.open(fileobj=stream, mode="r|")))
             while packed.read(_PIECE):  # to its end, and its own sum
                 pass
+        except gzip.BadGzipFile as error:  # it shows how the file begins
+            raise StorageError(f"{path} is no backup, or is damaged: what is "
+                               "in it was not written by gzip",
+                               hint=_ANOTHER) from error
         except (tarfile.TarError, EOFError, zlib.error,
                 RecursionError) as error:  # header upon header
-            raise StorageError(f"{path} is no backup, or is damaged: {error}"
-                               ) from error
+            raise StorageError(f"{path} is no backup, or is damaged: "
+                               f"{visible(str(error))}") from error
         except OSError as error:
             raise StorageError(f"{path}: {error.strerror or error}"
                                ) from error
@@ -267,13 +298,25 @@ def _read_members(path: Path, stream: _Stream, archive: tarfile.TarFile
                                "files, which no backup does")
         data = archive.extractfile(info) \
             if info.isreg() and not info.issparse() else None
-        if data is None or archive.pax_headers:
-            raise StorageError(f"{path}: {info.name} does not belong in "
-                               "a backup")
+        if data is None or archive.pax_headers or (
+                info.name != MANIFEST and not _is_name(info.name)):
+            raise _refuse(path, info.name)
         yield info, data
         while data.read(_PIECE):
             pass
         stream.left = _HEADER_BYTES
+
+
+def _is_name(name: str) -> bool:
+    """Whether a member of this name has a place in one of the folders."""
+    root, *inside = PurePosixPath(name).parts or ("",)
+    return root in ("home", "workspace") and bool(inside) \
+        and ".." not in inside and "\0" not in name
+
+
+def _refuse(path: Path, name: str) -> StorageError:
+    return StorageError(f"{path}: {visible(name)} does not belong in a "
+                        "backup")
 
 
 def verify_archive(path: Path, passphrase: str | None = None,
@@ -285,21 +328,22 @@ def verify_archive(path: Path, passphrase: str | None = None,
     with opened(path, passphrase) as archive:
         for info, data in archive:
             if manifest is not None:
-                raise StorageError(f"{path}: {info.name} does not belong in "
-                                   "a backup")
+                raise _refuse(path, info.name)
             if info.name == MANIFEST:
                 if info.size > _most_manifest_bytes(found):
                     raise StorageError(f"{path}: what it says of itself is "
                                        f"too long ({info.size >> 20:,} MiB)")
                 manifest = _read_manifest(path, data.read())
                 continue
-            found.append(_measure(info, data))
+            found.append(_measure(path, info, data))
             heard(info.name, info.size)
     if manifest is None:
-        raise StorageError(f"{path} has no end: it was cut off")
+        raise StorageError(f"{path} has no end: it was cut off",
+                           hint=_ANOTHER)
     for member, said in zip(found, manifest.members, strict=False):
-        if member != said:
-            raise StorageError(f"{path}: {said.name} is not as it was copied")
+        if member not in (said, msgspec.structs.replace(said, rows=None)):
+            raise StorageError(f"{path}: {visible(said.name)} is not as it "
+                               "was copied", hint=_ANOTHER)
     if len(found) != len(manifest.members):
         raise StorageError(f"{path}: {len(manifest.members)} files should be "
                            f"in it, {len(found)} are")
@@ -324,12 +368,13 @@ def _read_manifest(path: Path, data: bytes) -> Manifest:
     return manifest
 
 
-def _measure(info: tarfile.TarInfo, data: IO[bytes]) -> Member:
-    """A member as it is; one that is no database takes no room on the
-    disk."""
+def _measure(path: Path, info: tarfile.TarInfo, data: IO[bytes]) -> Member:
+    """A member as it is; one that is no database of claw's takes no room on
+    the disk."""
     digest, size = hashlib.sha256(), 0
     piece = data.read(_PIECE)
-    is_database = piece.startswith(b"SQLite format 3\0")
+    is_database = piece.startswith(b"SQLite format 3\0") and is_own(
+        info.name)
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder, "copy")
         with copy.open("xb") as kept:
@@ -339,5 +384,7 @@ def _measure(info: tarfile.TarInfo, data: IO[bytes]) -> Member:
                 if is_database:
                     kept.write(piece)
                 piece = data.read(_PIECE)
-        rows = count_rows(copy, info.name) if is_database else None
+        rows = count_rows(
+            copy, f"{path}: {visible(info.name)} in it",
+            _ANOTHER) if is_database else None
     return Member(info.name, size, digest.hexdigest(), info.mode, rows)

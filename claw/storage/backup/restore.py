@@ -1,29 +1,36 @@
 """A checked archive in the place of what is there.
 
-All of it is read and compared first. Then it is unpacked beside the two
-folders, and put in their place by renaming; what stood there is kept under
-another name. The journal finishes or undoes one that was killed.
+All of it is read and compared first. Then it is unpacked in the home and
+beside the workspace, and put in their place by renaming; what stood there is
+kept under another name. The journal finishes or undoes one that was killed.
 """
 
+import hashlib
 import os
 import secrets
 import shutil
 import tarfile
+from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 from typing import IO
 
-from claw.core.errors import StorageError
+from claw.core.errors import StorageError, UsageError
 from claw.core.failpoint import reach
+from claw.core.folders import make_private
 from claw.core.value import Value
+from claw.security.visible import visible
 from claw.storage.backup.archive import (
     MANIFEST,
     Heard,
     Manifest,
+    Member,
     opened,
     verify_archive,
 )
 from claw.storage.backup.journal import (
+    FOLDER,
     Move,
+    Plan,
     find_free,
     finish_restore,
     written_down,
@@ -42,31 +49,35 @@ def restore_archive(path: Path, home: Path, workspace: Path, *, stamp: str,
                     heard: Heard = lambda name, size: None) -> Restored:
     """Put a backup into these folders; `stamp` names the old ones. Raises
     StorageError: then nothing has changed."""
-    finish_restore(home)
+    real = Path(os.path.realpath(home))
+    if real.is_relative_to(os.path.realpath(workspace)):
+        raise UsageError(f"{workspace} holds {home}, and a restore would "
+                         "rename both", hint="name another workspace with -w")
+    finish_restore(home, workspace)
     manifest = verify_archive(path, passphrase, heard)
     _check_room(manifest, home, workspace)
-    inside = workspace.is_relative_to(home)
-    targets = {"home": home} if inside else {"home": home,
-                                             "workspace": workspace}
-    moves = {root: Move(
-        target.with_name(f".{target.name}.{secrets.token_hex(6)}"), target,
-        find_free(target.with_name(f"{target.name}.before-{stamp}")))
-        for root, target in targets.items()}
-    drafts = {root: move.draft for root, move in moves.items()}
-    if inside:
-        drafts["workspace"] = drafts["home"] / workspace.relative_to(home)
+    move = None if workspace.is_relative_to(home) else Move(
+        workspace.with_name(f".{workspace.name}.{secrets.token_hex(6)}"),
+        workspace, _name_aside(workspace, stamp))
+    plan = Plan(home, _name_aside(real, stamp), move)
+    drafts = {"home": plan.new, "workspace": move.draft if move else
+              plan.new / workspace.relative_to(home)}
     try:
-        with written_down(home, [*moves.values()]) as journal:
-            for move in moves.values():
-                move.target.parent.mkdir(mode=0o700, parents=True,
-                                         exist_ok=True)
-                move.draft.mkdir(mode=0o700)
-            _unpack(path, passphrase, drafts)
+        with written_down(plan) as journal:
+            for draft in (plan.new, *([move.draft] if move else ())):
+                make_private(draft.parent)
+                draft.mkdir(mode=0o700)
+            _unpack(path, passphrase, manifest.members, drafts)
             return Restored(manifest, journal.carry_out())
     except OSError as error:
-        raise StorageError(f"{error.filename or path}: {error.strerror}",
+        raise StorageError(f"{visible(str(error.filename or path))}: "
+                           f"{error.strerror}",
                            hint="check the folder and the free space"
                            ) from error
+
+
+def _name_aside(folder: Path, stamp: str) -> Path:
+    return find_free(folder.with_name(f"{folder.name}.before-{stamp}"))
 
 
 def _check_room(manifest: Manifest, *targets: Path) -> None:
@@ -84,32 +95,45 @@ def _check_room(manifest: Manifest, *targets: Path) -> None:
                 "folder with --config-dir and -w")
 
 
-def _unpack(path: Path, passphrase: str | None,
+def _unpack(path: Path, passphrase: str | None, members: Sequence[Member],
             drafts: dict[str, Path]) -> None:
+    """Raises StorageError for a file that is another one by now."""
+    left = iter(members)
     with opened(path, passphrase) as archive:
         for info, data in archive:
             if info.name == MANIFEST:
                 continue
             target = _place(info.name, drafts)
-            target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            _write(target, data, info)
+            make_private(target.parent)
+            said = next(left, None)
+            if said is None or said != Member(
+                    info.name, *_write(target, data, info), info.mode,
+                    said.rows):
+                raise StorageError(f"{path} has changed since it was checked")
             reach("restore file")
+    if next(left, None):
+        raise StorageError(f"{path} has changed since it was checked")
 
 
-def _write(target: Path, data: IO[bytes], info: tarfile.TarInfo) -> None:
+def _write(target: Path, data: IO[bytes], info: tarfile.TarInfo
+           ) -> tuple[int, str]:
+    """How many bytes, and their SHA-256."""
     number = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL
                      | os.O_NOFOLLOW, 0o600 | info.mode & 0o100)
+    digest = hashlib.sha256()
     with open(number, "wb") as file:
-        shutil.copyfileobj(data, file, 1 << 20)
+        while piece := data.read(1 << 20):
+            digest.update(piece)
+            file.write(piece)
         file.flush()
         os.fsync(number)
+        return file.tell(), digest.hexdigest()
 
 
 def _place(name: str, drafts: dict[str, Path]) -> Path:
-    """Where a member goes. Raises StorageError for one that would leave
-    its folder."""
+    """Where a member goes. Raises StorageError for one that would be part
+    of what the restore keeps for itself."""
     root, *parts = PurePosixPath(name).parts
-    if root not in drafts or not parts or ".." in parts \
-            or PurePosixPath(name).is_absolute():
-        raise StorageError(f"{name} does not belong in a backup")
+    if root == "home" and parts[0].casefold() == FOLDER:
+        raise StorageError(f"{visible(name)} does not belong in a backup")
     return drafts[root].joinpath(*parts)

@@ -27,10 +27,21 @@ _CHUNK = 1 << 20
 _TAG = 16
 
 
-def is_sealed(path: str | os.PathLike[str]) -> bool:
-    """Whether the file begins as one of these. Raises OSError."""
-    with open(path, "rb") as file:
-        return file.read(len(MAGIC)) == MAGIC
+def is_sealed(file: IO[bytes]) -> bool:
+    """Whether the file, which can be wound back, begins as one of these.
+    Raises OSError."""
+    return _read_start(file) == MAGIC
+
+
+def is_backup(file: IO[bytes]) -> bool:
+    """Whether it begins as a backup, sealed or plain. Raises OSError."""
+    return _read_start(file).startswith((MAGIC, b"\x1f\x8b\x08"))
+
+
+def _read_start(file: IO[bytes]) -> bytes:
+    start = file.read(len(MAGIC))
+    file.seek(0)
+    return start
 
 
 class Sealer(io.RawIOBase):
@@ -64,7 +75,7 @@ class Sealer(io.RawIOBase):
 
 
 class Unsealer(io.RawIOBase):
-    """A stream to read from. Raises StorageError for another passphrase,
+    """A stream to read from. Raises StorageError for a wrong passphrase,
     and for what is damaged."""
 
     def __init__(self, source: IO[bytes], passphrase: str) -> None:
@@ -120,7 +131,7 @@ class _Cipher:
                                         MAGIC)
         except InvalidTag as error:
             raise StorageError(
-                "another passphrase" if self._count == 1
+                "wrong passphrase" if self._count == 1
                 else "the backup is cut off or damaged",
-                hint="the passphrase that it was made with is needed"
+                hint="or the beginning of the backup is damaged"
                 if self._count == 1 else None) from error

@@ -25,7 +25,7 @@ from claw.config.places import Places
 from claw.config.store import current, lock_settings
 from claw.config.tree import Tree
 from claw.config.trial import read_unfinished
-from claw.core.errors import ClawError, ConfigError
+from claw.core.errors import ClawError, ConfigError, UsageError
 from claw.core.value import replace
 from claw.storage.backup.journal import find_unfinished, finish_restore
 from claw.wiring.apply import apply_text, read_tree
@@ -37,11 +37,22 @@ _LIKELY = 0.8  # of difflib's ratio: one letter of eight is wrong
 _PLAIN = "stands in plain text"
 
 
+def refuse_foreign_home(places: Places) -> None:
+    """Raise UsageError where the home is another user's: who repairs there
+    as root does what that user has laid out for him."""
+    if places.home.is_dir():
+        owner = places.home.stat().st_uid
+        if owner != os.geteuid():
+            raise UsageError(
+                f"{places.home} belongs to another user (uid {owner})",
+                hint="repair it as that user")
+
+
 def check_home_modes(places: Places) -> Iterator[Check]:
     """Whether others may look at the settings, the key of their secrets,
     and what is kept of earlier ones."""
     for name, path, mode in (
-            ("config.home_mode", places.home, 0o700),
+            ("config.home_mode", places.home.resolve(), 0o700),
             ("config.mode", places.config_file, 0o600),
             ("config.key_mode", places.key_file, 0o600),
             ("config.history_mode", places.home / FOLDER, 0o700),
@@ -81,7 +92,7 @@ def check_restore(places: Places) -> Iterator[Check]:
                     "claw doctor --fix",
                     fix="finish the restore, or undo one that had not read "
                         "all of its backup",
-                    repair=partial(_finish_restore, places.home))
+                    repair=partial(_finish_restore, places))
 
 
 def check_drafts(places: Places) -> Iterator[Check]:
@@ -168,12 +179,22 @@ def _check_mode(name: str, path: Path, mode: int) -> Check | None:
     found = stat.S_IMODE(path.stat().st_mode)
     if not found & 0o077 & ~mode:
         return None
-    quoted = shlex.quote(str(path))
+    is_link = path.is_symlink()  # it may lead into anything
+    change = f"chmod {mode:o} {shlex.quote(str(path))}"
     return Check(name, "warn", f"others may read {path}" if path.is_file()
-                 else f"others may look into {path}",
-                 f"chmod {mode:o} {quoted}", fix=f"chmod {mode:o} {quoted}",
-                 undo=f"chmod {found:o} {quoted}",
-                 repair=partial(path.chmod, mode))
+                 else f"others may look into {path}", change,
+                 fix=None if is_link else change,
+                 undo=f"chmod {found:o} {shlex.quote(str(path))}",
+                 repair=None if is_link else partial(_set_mode, path, mode))
+
+
+def _set_mode(path: Path, mode: int) -> None:
+    number = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
+                     | os.O_CLOEXEC)
+    try:
+        os.fchmod(number, mode)
+    finally:
+        os.close(number)
 
 
 def _take_back(places: Places) -> None:
@@ -181,8 +202,8 @@ def _take_back(places: Places) -> None:
         pass
 
 
-def _finish_restore(home: Path) -> None:
-    finish_restore(home)
+def _finish_restore(places: Places) -> None:
+    finish_restore(places.home, places.workspace)
 
 
 def _encrypt(places: Places) -> None:

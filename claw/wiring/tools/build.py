@@ -9,6 +9,7 @@ import platform
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
+from glob import escape
 from pathlib import Path
 from typing import Any
 
@@ -138,10 +139,16 @@ def build_sandbox(tree: Tree, policy: SecurityPolicy,
         hidden=[*_config_files(workspace.parent, tree.places.home.resolve()),
                 *find_linked(tree.places.home.resolve()),
                 *(workspace / name for name in OWN_FILES),
+                *_list_earlier(tree.places.home.resolve()),
                 *([tree.places.home.resolve()]
                   if policy.paths.holds_home else []),
                 *policy.paths.forbidden_inside()],
         passthrough=policy.settings.shell_env_passthrough)
+
+
+def _list_earlier(home: Path) -> Iterator[Path]:
+    """What a restore put aside, keys and all."""
+    return home.parent.glob(f"{escape(home.name)}.before-*")
 
 
 def _config_files(*folders: Path) -> list[Path]:

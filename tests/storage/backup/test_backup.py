@@ -6,13 +6,19 @@ import os
 import sqlite3
 import tarfile
 import threading
+import time
 
 import pytest
 
 from claw.core.errors import StorageError, UsageError
-from claw.storage.backup.archive import verify_archive, write_archive
+from claw.storage.backup.archive import (
+    count_rows,
+    verify_archive,
+    write_archive,
+)
 from claw.storage.backup.collect import collect
 from claw.storage.backup.restore import restore_archive
+from claw.storage.backup.seal import Sealer
 
 
 @pytest.fixture
@@ -157,10 +163,60 @@ def test_a_passphrase_keeps_the_words_from_others(home, tmp_path):
 
     assert not tarfile.is_tarfile(tmp_path / "b")
     assert verify_archive(tmp_path / "b", "s3cret") == made
-    with pytest.raises(StorageError, match="another passphrase"):
+    with pytest.raises(StorageError, match="wrong passphrase"):
         verify_archive(tmp_path / "b", "guess")
     with pytest.raises(UsageError, match="encrypted"):
         verify_archive(tmp_path / "b")
+
+
+def test_a_plain_backup_in_the_place_of_an_encrypted_one_is_refused(
+        home, tmp_path):
+    back_up(home, tmp_path / "b")
+
+    for read in (verify_archive, lambda path, word: put_back(
+            path, tmp_path / "new", passphrase=word)):
+        with pytest.raises(UsageError, match="is not encrypted"):
+            read(tmp_path / "b", "s3cret")
+    assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize("changes", [
+    {"workspace/note.txt": "evil!"}, {"workspace/zz.txt": "more"},
+    {"workspace/note.txt": None}])
+@pytest.mark.parametrize("passphrase", [None, "s3cret"])
+def test_what_is_swapped_after_it_was_checked_is_not_restored(
+        home, tmp_path, monkeypatch, changes, passphrase):
+    back_up(home, tmp_path / "b", passphrase=passphrase)
+    for name, text in changes.items():
+        (home / name).unlink(missing_ok=True)
+        if text is not None:
+            (home / name).write_text(text)
+    back_up(home, tmp_path / "b2", passphrase=passphrase)
+
+    def verify(path, *rest):
+        try:
+            return verify_archive(path, *rest)
+        finally:
+            (tmp_path / "b2").rename(path)
+    monkeypatch.setattr("claw.storage.backup.restore.verify_archive", verify)
+
+    with pytest.raises(StorageError, match="has changed since"):
+        put_back(tmp_path / "b", tmp_path / "new", passphrase=passphrase)
+    assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_what_is_put_back_is_the_owners_alone(home, tmp_path, there):
+    back_up(home, tmp_path / "b")
+    new = tmp_path / "new"
+    if there:
+        new.mkdir(mode=0o755)
+
+    put_back(tmp_path / "b", new)
+
+    modes = {path.stat().st_mode & 0o777 for path in (new, *new.rglob("*"))
+             if path.is_dir()}
+    assert modes == {0o700}
 
 
 def test_what_stood_there_is_kept_under_another_name(home, tmp_path):
@@ -258,6 +314,95 @@ def test_a_damaged_database_stops_it_and_leaves_no_file(home, tmp_path):
     assert not list(tmp_path.glob("b*"))
 
 
+def test_a_file_of_the_agent_that_is_no_database_stops_nothing(
+        home, tmp_path):
+    path = home / "workspace/notes.db"
+    path.write_bytes(b"SQLite format 3\0garbage")
+
+    made = back_up(home, tmp_path / "b")
+    put_back(tmp_path / "b", tmp_path / "new")
+
+    assert verify_archive(tmp_path / "b") == made
+    assert path.read_bytes() == (tmp_path
+                                 / "new/workspace/notes.db").read_bytes()
+
+
+def test_a_database_of_another_comes_with_its_log(home, tmp_path):
+    path = home / "workspace/app/tea.db"
+    path.parent.mkdir()
+    make_database(path, 1)
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.execute("INSERT INTO t VALUES (1)")
+        connection.commit()
+        back_up(home, tmp_path / "b")
+    put_back(tmp_path / "b", tmp_path / "new")
+
+    new = tmp_path / "new/workspace/app"
+    assert sorted(os.listdir(new)) == ["tea.db", "tea.db-wal"]
+    assert count(new / "tea.db") == [0, 1]
+
+
+def plant_check(path):
+    """A database whose rows take long to check, and much memory."""
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE t (n, CHECK (length(replace(hex("
+                           "zeroblob(99000000)), '0', 'aaa')) > 0))")
+        connection.execute("PRAGMA ignore_check_constraints=1")
+        connection.executemany("INSERT INTO t VALUES (?)",
+                               ((n,) for n in range(9)))
+        connection.commit()
+
+
+@pytest.mark.parametrize("name", ["notes.db", "state/evil.db"])
+def test_what_a_database_says_of_its_rows_is_not_run(home, tmp_path, name,
+                                                     monkeypatch):
+    plant_check(home / "workspace" / name)
+    monkeypatch.setattr("claw.storage.backup.archive._CHECK_S", 1)
+    began = time.thread_time()
+
+    made = back_up(home, tmp_path / "b")
+
+    assert verify_archive(tmp_path / "b") == made
+    assert time.thread_time() - began < 3
+
+
+def test_a_check_that_does_not_end_is_ended(tmp_path, monkeypatch):
+    make_database(tmp_path / "it.db", 100_000)
+    monkeypatch.setattr("claw.storage.backup.archive._CHECK_S", -9)
+
+    with pytest.raises(StorageError, match="it is damaged: interrupted"):
+        count_rows(tmp_path / "it.db", "it", "")
+
+
+def test_only_own_databases_are_opened_by_sqlite(home, tmp_path):
+    """By its path SQLite would follow what is swapped meanwhile."""
+    make_database(home / "workspace/notes.db", 1)
+    make_database(home / "workspace/state/deep.db.d", 1)
+    make_database(home / "gateway.db", 1)
+
+    sources = collect(home, home / "workspace")[0]
+
+    assert {one.name for one in sources if one.is_database} == {
+        "home/gateway.db", *(f"workspace/state/{name}.db"
+                             for name in ("queue", "jobs", "log"))}
+    assert {one.name for one in sources if one.is_foreign} == {
+        "workspace/notes.db", "workspace/state/deep.db.d"}
+
+
+def test_a_damaged_database_in_a_backup_is_called_so(home, tmp_path,
+                                                     monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr("claw.storage.backup.archive._copy_database",
+                      lambda path, held: held.write(
+                          b"SQLite format 3\0garbage") and None)
+        back_up(home, tmp_path / "b")
+
+    with pytest.raises(StorageError, match=r"/b: workspace/.* in it is dam"
+                       ) as error:
+        verify_archive(tmp_path / "b")
+    assert error.value.hint == "take another backup"
+
+
 def test_a_virtual_table_that_can_not_be_counted_is_no_damage(
         home, tmp_path):
     path = home / "workspace/state/log.db"
@@ -282,6 +427,27 @@ def test_a_file_that_is_there_is_not_overwritten(home, tmp_path):
     assert (tmp_path / "b").read_text() == "precious"
 
 
+def test_nobody_prepares_the_file_that_is_written(home, tmp_path,
+                                                  monkeypatch):
+    """Another user, in a folder where both may write."""
+    monkeypatch.setattr("claw.storage.backup.archive.secrets.token_hex",
+                        lambda size: "guess")
+    planted = [tmp_path / name for name in
+               ("b.partial", ".claw-guess.partial")]
+    for path in planted:
+        path.touch()
+        path.chmod(0o666)
+
+    with pytest.raises((UsageError, StorageError)):
+        back_up(home, tmp_path / "b")
+    assert [path.read_bytes() for path in planted] == [b"", b""]
+    monkeypatch.undo()
+    back_up(home, tmp_path / "b")
+
+    assert [path.read_bytes() for path in planted] == [b"", b""]
+    assert (tmp_path / "b").stat().st_mode & 0o777 == 0o600
+
+
 def test_names_of_any_bytes_come_back(home, tmp_path):
     for name in (b"\xff\xfe.txt", "ü\n日本.txt".encode(), b"a" * 255):
         with open(os.fsencode(home / "workspace") + b"/" + name, "w"):
@@ -295,13 +461,17 @@ def test_names_of_any_bytes_come_back(home, tmp_path):
 
 
 @pytest.mark.parametrize("name", [
-    "home/../../evil", "/etc/evil", "other/x", "home"])
+    "home/../../evil", "/etc/evil", "other/x", "home", ".", "", "home/a\0b"])
 def test_an_archive_of_a_stranger_leaves_its_folder_nowhere(
         home, tmp_path, name, monkeypatch):
     back_up(home, tmp_path / "b")
     manifest = verify_archive(tmp_path / "b")
     with tarfile.open(tmp_path / "evil", "w:gz") as archive:
-        archive.addfile(tarfile.TarInfo(name))
+        info = tarfile.TarInfo("home/x")
+        info.pax_headers = {"path": name}
+        archive.addfile(info)
+    with pytest.raises(StorageError, match="does not belong"):
+        verify_archive(tmp_path / "evil")
     monkeypatch.setattr("claw.storage.backup.restore.verify_archive",
                         lambda *_: manifest)
 
@@ -326,6 +496,26 @@ def test_what_is_no_file_is_refused_before_anything_is_unpacked(
     with pytest.raises(StorageError, match="home/b does not belong"):
         put_back(tmp_path / "evil", tmp_path / "new")
     assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize("passphrase", [None, "s3cret"])
+def test_how_another_file_begins_is_not_shown(tmp_path, passphrase):
+    with (tmp_path / "b").open("wb") as file, contextlib.closing(
+            Sealer(file, passphrase) if passphrase else file) as sealed:
+        sealed.write(b"secret words")
+
+    with pytest.raises(StorageError, match="not written by gzip") as error:
+        verify_archive(tmp_path / "b", passphrase)
+    assert "se" not in error.value.message.partition("damaged")[2]
+
+
+def test_a_name_of_a_stranger_is_no_line_of_its_own(tmp_path):
+    with tarfile.open(tmp_path / "evil", "w:gz") as archive:
+        archive.addfile(tarfile.TarInfo("x\nok  all well\x1b[2J"))
+
+    with pytest.raises(StorageError) as error:
+        verify_archive(tmp_path / "evil")
+    assert error.value.message.isprintable()
 
 
 def test_a_backup_that_the_disk_cannot_take_is_not_begun(

@@ -5,7 +5,9 @@ import os
 
 import pytest
 
+from claw.config.tree import load
 from claw.core.turn import TurnContext
+from claw.core.value import replace
 from claw.security.sandbox.children import run
 from claw.wiring.compose import build_agent
 from claw.wiring.tools import build as module
@@ -132,6 +134,24 @@ def test_the_sandbox_hides_settings_and_keys(write_settings):
         "config.toml", "config.toml.bak", "config.history",
         ".config.apply", ".secret_key",
         "active_workspace.toml")} <= set(policy.sandbox._hidden)
+
+
+def test_what_a_restore_put_aside_is_hidden_as_the_home_is(write_settings):
+    """With -w ~ it lies in the workspace, keys and all."""
+    places = write_settings().places
+    workspace = places.home.parent
+    kept = workspace / "home.before-20261128T000000Z"
+    (kept / "sub").mkdir(parents=True)
+    (kept / "sub/.secret_key").write_text("k3y")
+    tree = load(replace(places, workspace=workspace), {})
+    policy = build_policy(tree, {"PATH": os.environ["PATH"]})
+    done = asyncio.run(run(policy.sandbox.prepare(
+        ["sh", "-c", f"cat {kept}/sub/.secret_key; echo x > {kept}/x"]), 30))
+
+    assert "k3y" not in str(done)
+    assert not (kept / "x").exists()
+    assert not policy.paths.reaches(kept / "sub/.secret_key")
+    assert policy.paths.reaches(workspace / "home.txt")
 
 
 def test_commands_can_not_change_what_claw_itself_runs(

@@ -2,14 +2,16 @@
 
 import getpass
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from claw.cli.invocation import Invocation
+from claw.cli.show.output import join_lines
 from claw.cli.terminal.prompt import may_ask
-from claw.core.errors import UsageError
+from claw.core.errors import NotFoundError, StorageError, UsageError
 from claw.storage.backup.archive import Manifest
+from claw.storage.backup.seal import is_sealed
 from claw.text.plural import plural
 
 VARIABLE = "CLAW_BACKUP_PASSPHRASE"
@@ -38,6 +40,19 @@ def read_passphrase(file: str | None, *, asks: bool, twice: bool = False
     if twice and getpass.getpass("Once more: ") != passphrase:
         raise UsageError("the two are not the same")
     return passphrase
+
+
+def read_passphrase_for(path: Path, file: str | None) -> str | None:
+    """As `read_passphrase`, for a backup that is there; it is asked for
+    where that is encrypted. Raises NotFoundError, StorageError too."""
+    if not path.is_file():
+        raise NotFoundError(f"there is no file {path}")
+    try:
+        with path.open("rb") as backup:
+            sealed = is_sealed(backup)
+    except OSError as error:
+        raise StorageError(f"{path}: {error.strerror}") from error
+    return read_passphrase(file, asks=sealed)
 
 
 def _check(passphrase: str) -> str:
@@ -73,11 +88,16 @@ def describe(manifest: Manifest) -> str:
     return (f"{plural(len(manifest.members), 'file')} "
             f"({plural(len(manifest.databases), 'database')}), "
             f"{manifest.total_bytes / 1e6:,.1f} MB, made at "
-            f"{manifest.made_at}")
+            f"{join_lines(manifest.made_at)}")
 
 
 def say_skipped(run: Invocation, manifest: Manifest) -> None:
-    for name, why in manifest.skipped[:5]:
-        run.out.note(f"not in it: {name} ({why})")
-    if len(manifest.skipped) > 5:
-        run.out.note(f"and {len(manifest.skipped) - 5} more")
+    say_each(run, "not in it",
+             [f"{name} ({why})" for name, why in manifest.skipped])
+
+
+def say_each(run: Invocation, what: str, found: Sequence[str]) -> None:
+    for one in found[:5]:
+        run.out.note(f"{what}: {join_lines(one)}")
+    if len(found) > 5:
+        run.out.note(f"and {len(found) - 5} more")

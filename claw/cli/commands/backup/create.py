@@ -1,6 +1,7 @@
 """claw backup create."""
 
 import re
+import stat
 import time
 from pathlib import Path
 from typing import Annotated
@@ -12,6 +13,7 @@ from claw.cli.commands.backup.common import (
     Counted,
     describe,
     read_passphrase,
+    say_each,
     say_skipped,
     to_json,
 )
@@ -22,8 +24,11 @@ from claw.core.errors import NotFoundError, UsageError
 from claw.core.times import rfc3339
 from claw.storage.backup.archive import verify_archive, write_archive
 from claw.storage.backup.collect import collect
+from claw.storage.backup.seal import is_backup
 from claw.version import __version__
 
+_FORM = "claw-YYYYMMDDTHHMMSSZ"
+_DAY_S = 86_400  # a disk may keep local times
 _NAME = re.compile(r"claw-\d{8}T\d{6}Z(\.backup|\.tar\.gz)")
 
 
@@ -41,13 +46,13 @@ def create(context: typer.Context,
            keep: Annotated[int | None, typer.Option(
                "--keep", metavar="N", min=1,
                help="FILE is a folder: a new file in it, and of those made "
-                    "so the N newest stay.")] = None,
+                    "so the N newest stay, this one among them.")] = None,
            ) -> None:
     """Copy settings, keys and the workspace into one file.
 
-    Databases are copied as SQLite does it, so claw may go on working
-    meanwhile. The file is read again and compared. It holds your keys: keep
-    it where only you can read it, or encrypt it.
+    Its own databases are copied as SQLite does it, so claw may go on
+    working meanwhile. The file is read again and compared. It holds your
+    keys: keep it where only you can read it, or encrypt it.
     """
     run = Invocation.of(context)
     places, now = run.places, time.time()
@@ -73,16 +78,34 @@ def create(context: typer.Context,
             version=__version__, passphrase=passphrase, heard=heard)
         verify_archive(target, passphrase, heard)
     say_skipped(run, manifest)
+    say_each(run, "a database that is not claw's, copied as it lies there",
+             [one.name for one in sources if one.is_foreign])
     run.out.note(describe(manifest))
-    for old in _find_old(target.parent, keep) if keep else ():
+    for old in _find_old(run, target, keep) if keep else ():
         old.unlink(missing_ok=True)
         run.out.note(f"removed {old}: {keep} are kept")
     run.print_result(to_json(target, manifest), str(target))
 
 
-def _find_old(folder: Path, keep: int) -> list[Path]:
-    """Those of the names that `create` gives which are older than the
-    newest so many."""
-    return sorted(path for path in folder.iterdir()
-                  if _NAME.fullmatch(path.name) and path.is_file()
-                  and not path.is_symlink())[:-keep]
+def _find_old(run: Invocation, made: Path, keep: int) -> list[Path]:
+    """Those beside the one just made that are older than the newest so
+    many. What does not begin as a backup, and what another user wrote, is
+    none; one of a day to come says nothing of its age, and is named."""
+    mine = made.stat()
+    found: list[tuple[float, Path]] = []
+    for path in sorted(made.parent.iterdir()):
+        status = path.lstat()
+        if path == made or not _NAME.fullmatch(path.name) \
+                or status.st_uid != mine.st_uid \
+                or not stat.S_ISREG(status.st_mode):
+            continue
+        with path.open("rb") as file:
+            if not is_backup(file):
+                continue
+        if path.name[:len(_FORM)] > made.name[:len(_FORM)] \
+                or status.st_mtime > mine.st_mtime + _DAY_S:
+            run.out.warn(f"{path} has a date in the future: it is not "
+                         "counted, and stays")
+            continue
+        found.append((status.st_mtime, path))
+    return [path for _, path in sorted(found)[:max(0, len(found) - keep + 1)]]

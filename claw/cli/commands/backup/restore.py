@@ -10,7 +10,7 @@ from claw.cli.commands.backup.common import (
     HELP,
     Counted,
     describe,
-    read_passphrase,
+    read_passphrase_for,
     to_json,
 )
 from claw.cli.commands.memory.common import Progress
@@ -19,7 +19,6 @@ from claw.cli.lazy import examples
 from claw.core.errors import NotFoundError, UnavailableError, UsageError
 from claw.storage.backup.journal import finish_restore
 from claw.storage.backup.restore import restore_archive
-from claw.storage.backup.seal import is_sealed
 from claw.wiring.channels.states import read_gateway, read_running
 
 
@@ -39,7 +38,9 @@ def restore(context: typer.Context,
     All of it is checked first. What stood there is renamed, never removed.
     One that is killed is finished or undone by the next one, by claw
     doctor --fix, claw listen and claw gateway serve.
-    To look at a backup first restore it elsewhere, with CLAW_HOME.
+    To look at a backup first restore it elsewhere, with CLAW_HOME; a claw
+    that is run there runs the tools, hooks and plug-ins of the backup, so
+    look at those of another with ls and cat.
     """
     run = Invocation.of(context)
     path, places = Path(file), run.places
@@ -50,19 +51,19 @@ def restore(context: typer.Context,
             raise UnavailableError(
                 f"claw {running.command} runs here (pid {running.pid})",
                 hint="end it first: what it writes now would be lost")
-    if said := finish_restore(places.home):
+    if said := finish_restore(places.home, places.workspace):
         run.out.note(said)
     there = [folder for folder in (places.home, places.workspace)
              if folder.is_dir() and any(folder.iterdir())]
     if there and not yes:
         raise UsageError(f"there is something in {there[0]}",
                          hint="--yes renames it and puts the backup there")
+    passphrase = read_passphrase_for(path, passphrase_file)
     with Progress("files", quiet=run.out.quiet) as progress:
         done = restore_archive(
             path, places.home, places.workspace,
             stamp=time.strftime("%Y%m%dT%H%M%SZ", time.gmtime()),
-            passphrase=read_passphrase(passphrase_file,
-                                       asks=is_sealed(path)),
+            passphrase=passphrase,
             heard=Counted(progress.update))
     for folder in done.kept:
         run.out.note(f"what was there is now {folder}")

@@ -9,15 +9,13 @@ from claw.cli.commands.backup.common import (
     HELP,
     Counted,
     describe,
-    read_passphrase,
+    read_passphrase_for,
     to_json,
 )
 from claw.cli.commands.memory.common import Progress
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
-from claw.core.errors import NotFoundError
 from claw.storage.backup.archive import verify_archive
-from claw.storage.backup.seal import is_sealed
 
 
 @examples("claw backup verify claw-20261124T120000Z.tar.gz",
@@ -30,15 +28,13 @@ def verify(context: typer.Context,
            ) -> None:
     """Read all of a backup and compare it with what it says of itself.
 
-    Every file by its SHA-256, every database by SQLite's own check and the
-    number of rows of each table.
+    Every file by its SHA-256, every database of claw's by SQLite's own
+    check and the number of rows of each table.
     """
     run = Invocation.of(context)
     path = Path(file)
-    if not path.is_file():
-        raise NotFoundError(f"there is no file {file}")
+    passphrase = read_passphrase_for(path, passphrase_file)
     with Progress("files", quiet=run.out.quiet) as progress:
-        manifest = verify_archive(path, read_passphrase(
-            passphrase_file, asks=is_sealed(path)), Counted(progress.update))
+        manifest = verify_archive(path, passphrase, Counted(progress.update))
     run.print_result({**to_json(path, manifest), "ok": True},
                      f"whole: {describe(manifest)}")

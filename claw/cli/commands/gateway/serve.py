@@ -23,7 +23,7 @@ def serve(context: typer.Context) -> None:
     over.
     """
     run = Invocation.of(context)
-    if said := finish_restore(run.places.home):
+    if said := finish_restore(run.places.home, run.places.workspace):
         run.out.note(said)
     require_trust(run.use_workspace(asks=True))
     install_from_environment()
