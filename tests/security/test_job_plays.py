@@ -40,7 +40,7 @@ NOON = {"kind": "cron", "expr": "0 12 * * *"}
 YEARLY = Schedule("cron", expr="0 9 1 1 *")
 TOOLS = ("cron_add", "cron_list", "cron_remove", "cron_run", "cron_runs",
          "cron_update", "schedule", "shell", "file_write", "apply_patch",
-         "message")
+         "file_read", "message", "sessions_history")
 SEATS = {
     "private": TurnContext("channel", channel="telegram", sender="7",
                            reply_target="7", session_id="telegram_7_7"),
@@ -337,6 +337,42 @@ def run(stage, id, *calls):
                                 print))
     assert not stage.script, ended
     return [chat.body for chat in stage.model.chats[before:]]
+
+
+@pytest.mark.parametrize("session", ["isolated", "own", "main"])
+@pytest.mark.parametrize("to", ["8", "-100"])
+def test_a_run_sees_what_the_chat_may_that_hears_of_it(stage, to, session):
+    """The owner's job reads what somebody wrote, who wants the files and
+    words of others."""
+    stage.write("full")
+    stage.plan()
+    sent = stage.places.workspace / "telegram_files"
+    sent.mkdir(exist_ok=True)
+    for name in (f"telegram_{to}_1_own.txt", "telegram_7_1_tax.txt"):
+        (sent / name).write_text(f"SEEN {name}")
+    job = stage.jobs.add(JobSpec(
+        YEARLY, "agent", prompt="Sum up", session_target=session,
+        delivery=Delivery("announce", "telegram", to)))
+
+    *_, body = run(
+        stage, job.id, shell("grep -r SEEN telegram_files"),
+        ("file_read", {"path": "telegram_files/telegram_7_1_tax.txt"}),
+        ("file_read", {"path": f"telegram_files/telegram_{to}_1_own.txt"}),
+        ("sessions_history", {"session": "telegram_7_7"}))
+    told = [message["content"] for message in body["messages"]
+            if message["role"] == "tool"]
+    assert "SEEN telegram_7" not in str(told)
+    assert [f"SEEN telegram_{to}_1" in text for text in told] == [
+        True, False, True, False]
+    assert "sessions are not read in a channel" in told[-1]
+
+    job = stage.jobs.add(JobSpec(
+        YEARLY, command="grep -r SEEN telegram_files", delivery=job.spec.
+        delivery))
+    run(stage, job.id)
+    (ended,) = stage.jobs.list_runs(job.id)
+    assert "_own.txt" in ended.output
+    assert "_tax.txt" not in ended.output
 
 
 def test_a_run_makes_no_jobs_and_raises_no_limit(stage):
