@@ -101,7 +101,22 @@ PLAYS = {
         change("PROMPT", policy={"level": "supervised"}),
         change("PROMPT", delete_after_run=True),
         change("PROMPT", max_silence_s=1)],
-    "more money": [change("PROMPT", monthly_cents=10_000)],
+    "more money": [
+        change("PROMPT", monthly_cents=10_000),
+        change("PROMPT", timeout_s=86_400),
+        change("PROMPT", schedule={"kind": "every", "every_ms": 60_000}),
+        change("COMMAND", schedule={"kind": "every", "every_ms": 60_000}),
+        change("PROMPT", missed="all")],
+    "all the time": [
+        add(command="ls", schedule=schedule) for schedule in (
+            {"kind": "every", "every_ms": 1},
+            {"kind": "every", "every_ms": 59_999},
+            {"kind": "cron", "expr": "* * * * * *"},
+            {"kind": "cron", "expr": "0,59 0 9 * * *"})] + [
+        ("schedule", {"action": "create", "expression": "*/9 * * * * *",
+                      "command": "ls"})],
+    "what a command of the owner's said": [
+        ("cron_runs", {"job_id": "COMMAND"})],
     "the owner's away": [
         ("cron_remove", {"job_id": id}) for id in ("COMMAND", "PROMPT")] + [
         ("schedule", {"action": "cancel", "id": "COMMAND"})],
@@ -219,6 +234,8 @@ schedule = {{ kind = "cron", expr = "0 9 * * *" }}
                              made_in="telegram_9_9"),
         }.items()}
         self.ids["HALF"] = self.ids["COMMAND"][:6]
+        self.jobs.end_run(self.jobs.begin_run(self.ids["COMMAND"], "s"),
+                          "SECRET of another")
         with closing(sqlite3.connect(path)) as file:
             file.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         self.kept = path.read_bytes()
@@ -260,9 +277,7 @@ def find_harm(before, after, seat, unasked):
             continue
         now = after.get(id)
         same = {} if now is None or job.spec.made_in else {
-            "enabled": now.spec.enabled} if job.declared else {
-            name: getattr(now.spec, name)
-            for name in ("enabled", "schedule", "missed")}
+            "enabled": now.spec.enabled}
         if now is None or now.spec != replace(job.spec, **same):
             harm.append(f"{id} is {now!r}")
     for id in after.keys() - before.keys():
@@ -273,7 +288,9 @@ def find_harm(before, after, seat, unasked):
                 or "message" not in (spec.policy or {}).get(
                     "excluded_tools", ())
                 or spec.command not in (None, "ls", *unasked)
-                or not (spec.name or "x").isprintable()):
+                or not (spec.name or "x").isprintable()
+                or spec.schedule.expr not in (None, NOON["expr"])
+                or (spec.schedule.every_ms or 60_000) < 60_000):
             harm.append(f"made: {spec}")
     return harm
 

@@ -13,7 +13,7 @@ from claw.cron.heartbeat import FILE, ID, NOTHING, list_tasks, write_prompt
 from claw.cron.parts import Declared
 from claw.runtime.settings import HeartbeatSettings
 from claw.storage.jobs.model import Delivery, Job, JobSpec
-from claw.storage.jobs.schedule import Schedule
+from claw.storage.jobs.schedule import LEAST_MS, Schedule
 
 # What the store keeps, and the agent's own tool runs.
 _PROMPT = (f'Look after the tasks of {FILE} in the workspace: its lines that '
@@ -29,7 +29,8 @@ def declare_heartbeat(tree: Tree) -> Declared:
         return {}
     told = settings.target and settings.to
     spec = JobSpec(
-        Schedule("every", every_ms=max(1, round(settings.interval_s * 1000))),
+        Schedule("every", every_ms=max(LEAST_MS, round(
+            settings.interval_s * 1000))),
         "agent", ID, prompt=_PROMPT, missed="skip", source="declarative",
         delivery=Delivery("announce", settings.target, settings.to)
         if told else Delivery())

@@ -165,6 +165,7 @@ def test_a_moment_comes_once():
     ({"kind": "at", "at": "2030-01-01T09:00:00"}, "no offset"),
     ({"kind": "at", "at": "0001-01-01T00:00:00+10:00"}, "RFC 3339"),
     ({"kind": "every", "every_ms": 0}, "every_ms"),
+    ({"kind": "every", "every_ms": 999}, "every_ms"),
     ({"kind": "every", "every_ms": True}, "every_ms"),
     ({"kind": "every", "every_ms": 1.5}, "every_ms"),
     ({"kind": "every", "every_ms": 10**30}, "every_ms"),
