@@ -11,6 +11,7 @@ import pytest
 
 from claw.agent.background import cancel_all
 from claw.agent.history import encode
+from claw.cli.commands.cron import common
 from claw.cli.commands.cron.view import run_cells
 from claw.config.places import locate
 from claw.config.tree import load
@@ -378,16 +379,47 @@ def test_a_change_that_is_wrong_changes_nothing(claw, store, words, code,
     assert store.list_jobs() == before
 
 
-def test_a_job_of_the_settings_is_changed_there(claw, store):
-    store.declare({"d1": ("text", JobSpec(
-        Schedule("every", every_ms=3_600_000), command="ls", name="kept",
-        source="declarative"))})
+_DECLARED = """
+[heartbeat]
+enabled = true
+[[cron.jobs]]
+id = "d1"
+name = "kept"
+command = "ls"
+schedule = { kind = "every", every_ms = 3600000 }
+"""
+
+
+def test_a_job_of_the_settings_is_changed_there(claw, store, write):
+    write(_DECLARED)
 
     for verb in (["remove"], ["update", "--level", "readonly"]):
         done = claw("cron", verb[0], "kept", *verb[1:])
         assert (done.code, "config.toml" in done.err) == (2, True)
+    assert "claw config edit" in claw("cron", "remove", "kept").err
+    assert "claw config set heartbeat.enabled false" in claw(
+        "cron", "remove", "heartbeat").err
     assert claw("cron", "pause", "kept").code == 0
-    assert len(store.list_jobs()) == 1
+    assert len(store.list_jobs()) == 2
+
+
+def test_jobs_of_the_settings_are_there_before_anything_runs(
+        claw, store, write, monkeypatch):
+    write(_DECLARED)
+    monkeypatch.setattr(common, "read_running", lambda places: "one")
+    assert claw("cron", "show", "heartbeat").code == 1  # it takes them over
+    monkeypatch.undo()
+
+    assert json.loads(claw("cron", "list", "--json").out)["total"] == 2
+    made = store.list_jobs()
+    assert claw("cron", "show", "heartbeat").code == 0
+    assert claw("cron", "show", "kept").code == 0
+    assert store.list_jobs() == made
+
+    write(_DECLARED.replace("3600000", "1").replace("= true", "= false"))
+    done = claw("cron", "list", "--json")
+    assert [job["id"] for job in json.loads(done.out)["jobs"]] == ["d1"]
+    assert "every_ms" in done.err
 
 
 def test_jobs_are_paused_resumed_and_removed_by_name(claw, store):
@@ -512,9 +544,7 @@ def test_a_run_by_hand_has_the_limits_of_its_job(claw, write, store, words,
 
 def test_a_heartbeat_without_a_task_is_skipped_by_hand_too(claw, write,
                                                            store):
-    spec = JobSpec(Schedule("every", every_ms=60_000), "agent", "heartbeat",
-                   prompt="look", source="declarative")
-    store.declare({"heartbeat": ("x", spec)})
+    write("[heartbeat]\nenabled = true\n")
 
     done = claw("cron", "run", "heartbeat")
     assert (done.code, done.out) == (0, "HEARTBEAT.md holds no task\n")
