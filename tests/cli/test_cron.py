@@ -12,7 +12,7 @@ import pytest
 from claw.agent.background import cancel_all
 from claw.agent.history import encode
 from claw.cli.commands.cron import common
-from claw.cli.commands.cron.view import run_cells
+from claw.cli.commands.cron.view import job_cells, run_cells
 from claw.config.places import locate
 from claw.config.tree import load
 from claw.core.provider import Chat, ChatMessage
@@ -122,6 +122,27 @@ def test_the_first_times_are_told_there_and_here(claw):
     assert "claw listen runs jobs, and does not run now" in done.err
 
 
+@pytest.mark.parametrize("words", [
+    ["--every", "1h"], ["--in", "2h"],
+    ["--at", "2099-01-31T09:00", "--tz", "Asia/Tokyo"]])
+def test_a_first_time_has_its_zone(claw, words):
+    done = claw("cron", "add", *words, "--command", "ls",
+                env={"TZ": "Asia/Tokyo"})
+    assert re.search(r"runs [^,\n]* \d\d:\d\d(:\d\d)? JST", done.err)
+
+
+def test_a_job_that_nothing_runs_is_due(claw, home):
+    path = home / "workspace" / "state" / "jobs.db"
+    job = SqliteJobs(path, now=lambda: time.time() - 7200).add(JobSpec(
+        Schedule("every", every_ms=3_600_000), command="ls"))
+    assert job_cells(job, short=True)[3].startswith("due since 20")
+    assert "due since" in claw("cron", "show", job.id).out
+    assert "does not run now" in claw("cron", "list").err
+
+    claw("cron", "pause", job.id)
+    assert "does not run now" not in claw("cron", "list").err
+
+
 def test_the_zone_of_this_machine_has_a_name(claw, store):
     claw("cron", "add", WEEKDAYS, "--tz", "local", "--command", "ls",
          env={"TZ": "Asia/Tokyo"})
@@ -130,6 +151,7 @@ def test_the_zone_of_this_machine_has_a_name(claw, store):
 
 @pytest.mark.each(("words", "code", "says"), [
     ([], 2, "nothing says when it runs"),
+    (["@reboot"], 2, "not supported; there are: @hourly, @daily"),
     (["1h"], 2, "--every 1h"),
     (["61 * * * *"], 2, "Bad minute"),
     (["0", "9", "bin", "etc", "x", "y", "z", "a"], 2, "put it in quotes"),
@@ -336,6 +358,9 @@ def test_the_next_times_of_an_expression_of_one_job_and_of_all(claw):
     assert [row["job_name"] for row in rows] == ["often", "often", "rare"]
     assert claw("cron", "next", "rar", "-n", "1").out.endswith("\trare\n")
     assert claw("cron", "next", "rare", "--tz", "UTC").code == 2
+    claw("cron", "pause", "rare")
+    assert "is paused" in claw("cron", "next", "rare").err
+    assert "is paused" not in claw("cron", "next").err
     assert claw("cron", "next", "* * 31 2 *").code in (1, 2)
 
 

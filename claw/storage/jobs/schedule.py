@@ -169,6 +169,9 @@ def _split(expr: str) -> tuple[list[str], frozenset[int]]:
     """The six fields that cronsim reads, and the years. Raises
     UsageError."""
     fields = _NAMED.get(expr.lower(), expr).split()
+    if expr.startswith("@") and expr.lower() not in _NAMED:
+        raise UsageError(f"{expr!r:.80} is not supported; there are: "
+                         + ", ".join(_NAMED))
     if not 5 <= len(fields) <= 7:
         raise UsageError(f"{expr!r:.80} has {len(fields)} fields; a cron "
                          "expression has 5, 6 (seconds first) or 7 (and "

@@ -143,7 +143,7 @@ def test_a_moment_comes_once():
     ({"kind": "cron", "expr": "* * * * *", "at": "x"}, "has no 'at'"),
     ({"kind": "cron", "expr": 7}, "must be texts"),
     ({"kind": "cron", "expr": ""}, "0 fields"),
-    ({"kind": "cron", "expr": "@reboot"}, "1 fields"),
+    ({"kind": "cron", "expr": "@reboot"}, "not supported; there are: @hourly"),
     ({"kind": "cron", "expr": "* " * 99}, "99 fields"),
     ({"kind": "cron", "expr": "60 * * * *"}, "Bad minute"),
     ({"kind": "cron", "expr": "* * * * FRI-MON"}, "Bad day-of-week"),

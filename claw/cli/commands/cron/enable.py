@@ -52,6 +52,11 @@ def say_when(run: Invocation, job: Job) -> None:
         return
     run.out.note(describe_times(job.spec.schedule, datetime.now(UTC),
                                 datetime.fromisoformat(job.created_at)))
+    say_idle(run)
+
+
+def say_idle(run: Invocation) -> None:
+    """Say so where nothing runs the jobs."""
     if read_running(run.places) is None:
         run.out.note("claw listen runs jobs, and does not run now (claw "
                      "service install keeps it running)")
