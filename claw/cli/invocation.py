@@ -3,7 +3,7 @@
 Commands get it with `Invocation.of(context)` and use nothing global.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -151,6 +151,13 @@ class Invocation:
             for warning in self.settings.warnings:
                 self.out.warn(warning)
             self.settings.warnings.clear()
+
+    def forget_warnings(self, said: Collection[str]) -> None:
+        """Of what has been said already; a hint may stand behind it."""
+        if "settings" in self.__dict__:
+            self.settings.warnings[:] = [
+                warning for warning in self.settings.warnings
+                if not warning.startswith(tuple(said))]
 
     def say_redacted(self) -> None:
         """Say once that something was left out of what was printed."""
