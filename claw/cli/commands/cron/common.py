@@ -46,3 +46,10 @@ def _declare(run: Invocation, jobs: SqliteJobs) -> None:
 def find(store: SqliteJobs, word: str) -> Job:
     """Raises NotFoundError and UsageError."""
     return find_job(store.list_jobs(), word)
+
+
+def say_idle(run: Invocation) -> None:
+    """Say so where nothing runs the jobs."""
+    if read_running(run.places) is None:
+        run.out.note("claw listen runs jobs, and does not run now (claw "
+                     "service install keeps it running)")

@@ -9,8 +9,7 @@ from typing import Annotated
 import typer
 
 from claw.cli.commands.cron import options as o
-from claw.cli.commands.cron.common import find, open_store
-from claw.cli.commands.cron.enable import say_idle
+from claw.cli.commands.cron.common import find, open_store, say_idle
 from claw.cli.commands.cron.times import parse_expression, read_zone
 from claw.cli.commands.cron.view import (
     HEAD,
