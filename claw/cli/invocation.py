@@ -3,7 +3,7 @@
 Commands get it with `Invocation.of(context)` and use nothing global.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -158,6 +158,13 @@ class Invocation:
         if "_located" in self.__dict__ and self.options.get("workspace") \
                 and not self._located.workspace.exists():
             self.out.note(f"there is no workspace {self._located.workspace}")
+
+    def forget_warnings(self, said: Collection[str]) -> None:
+        """Of what has been said already; a hint may stand behind it."""
+        if "settings" in self.__dict__:
+            self.settings.warnings[:] = [
+                warning for warning in self.settings.warnings
+                if not warning.startswith(tuple(said))]
 
     def say_redacted(self) -> None:
         """Say once that something was left out of what was printed."""

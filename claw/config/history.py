@@ -5,7 +5,8 @@ the newest 50 stay. Encrypted secrets stay as they stand in the file. A text
 with a secret in plain, and one that can't be read so that nobody knows, is
 encrypted whole with the key of the secrets (`enc2:` + hex): no plain secret
 outlives the file's own. Where there is no key and none may be made (values
-of a lost one stand there), such a text is not kept.
+of a lost one stand there), such a text is not kept. written.toml beside them
+is the text that was written last: an editor may break it.
 
 Write while `lock_settings`.
 """
@@ -25,6 +26,7 @@ from claw.core.value import Value
 
 MOST = 50
 FOLDER = "config.history"
+_WRITTEN = "written.toml"
 _SEALED = b"enc2:"
 _FORM = "%Y%m%dT%H%M%S.%fZ"
 _NAME = re.compile(r"(\d{8}T\d{6}\.\d{6}Z)\.([a-z_-]*)\.toml")
@@ -85,7 +87,11 @@ def find_version(places: Places, name: str) -> Version:
 def read_version(places: Places, version: Version) -> bytes:
     """The text as it stood in config.toml. ConfigError when it can't be
     read or decrypted."""
-    data = read_file(version.path, most_bytes=1 << 22)[0]
+    return _read(places, version.path)
+
+
+def _read(places: Places, path: Path) -> bytes:
+    data = read_file(path, most_bytes=1 << 22)[0]
     if not data.startswith(_SEALED):
         return data
     from claw.config.secrets import read_key, unseal  # cryptography
@@ -93,7 +99,7 @@ def read_version(places: Places, version: Version) -> bytes:
         text = unseal(data.decode("ascii"), read_key(places.key_file))
     except ValueError as error:
         raise ConfigError(
-            f"{version.path}: {error} (key file {places.key_file})",
+            f"{path}: {error} (key file {places.key_file})",
             hint="put back the key file that belongs to it") from error
     return text.encode("utf-8", "surrogateescape")
 
@@ -118,6 +124,24 @@ def keep(places: Places, data: bytes, command: str | None = None, *,
     return made
 
 
+def keep_written(places: Places, data: bytes) -> None:
+    """Keep the text that stands in config.toml now, as `keep` does; no key
+    is made for it."""
+    path = places.home / FOLDER / _WRITTEN
+    stored = _protect(places, data, makes_key=False)
+    if stored is None:
+        remove_file(path)
+    else:
+        write_file(path, stored)
+
+
+def read_written(places: Places) -> bytes | None:
+    """The text that was written last; None where none is kept. ConfigError
+    when it can't be read or decrypted."""
+    path = places.home / FOLDER / _WRITTEN
+    return _read(places, path) if path.is_file() else None
+
+
 def drop(places: Places, made: str | None) -> None:
     """Forget a version again, and the folder that was made for it."""
     for version in list_versions(places):
@@ -133,7 +157,8 @@ def prune(places: Places) -> None:
         remove_file(version.path)
 
 
-def _protect(places: Places, data: bytes) -> bytes | None:
+def _protect(places: Places, data: bytes, *, makes_key: bool = True
+             ) -> bytes | None:
     """The bytes as they may be kept."""
     try:
         raw = parse(decode_text(data, places.config_file), "")
@@ -145,6 +170,8 @@ def _protect(places: Places, data: bytes) -> bytes | None:
     from claw.config.secrets import create_key, read_key, seal
     file = places.key_file
     try:
+        if not file.exists() and not makes_key:
+            return None
         if not file.exists() and b"enc" in data and re.search(
                 rb"""["']enc2?:""", data):
             return None

@@ -103,7 +103,7 @@ def read_file(path: Path, most_bytes: int = MOST_BYTES
             hint=f"look at: ls -ld '{path}'") from error
 
 
-def decode_text(data: bytes, path: Path) -> str:
+def decode_text(data: bytes, path: Path | str) -> str:
     """The text of these bytes; `path` is what errors call them."""
     _refuse_much(data, path)
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
@@ -122,7 +122,7 @@ def decode_text(data: bytes, path: Path) -> str:
             "UTF-8", hint="save the file as UTF-8") from error
 
 
-def _refuse_much(data: bytes, path: Path, most_bytes: int = MOST_BYTES
+def _refuse_much(data: bytes, path: Path | str, most_bytes: int = MOST_BYTES
                  ) -> None:
     if len(data) > most_bytes:
         raise ConfigError(

@@ -21,6 +21,7 @@ from claw.config.history import (
     drop,
     find_version,
     keep,
+    keep_written,
     prune,
     read_version,
 )
@@ -66,6 +67,7 @@ def try_out(places: Places, data: bytes, old: bytes | None
         yield trial.version
         if old is not None:
             write_file(places.home / "config.toml.bak", old)
+        keep_written(places, data)
     except BaseException:
         if journal(places).exists():
             try:

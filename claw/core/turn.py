@@ -33,12 +33,13 @@ class TurnContext(Record):
     answers (model_switch). `channel` and `sender` say who wrote, where the
     turn came through a channel, `person` who that is on all of them
     (runtime's People), and `sessions` are memory sessions of the same person
-    that the turn may see besides its own. `message` names the
-    message that is answered: place, conversation and id, such as
-    "chat:-100123:4711". The calls of the turn may cost at most
-    `max_cost_usd` together, and those of several turns what is in their
-    `budget`; `limit_usd` is what the owner's settings leave to each turn,
-    `day_limit_usd` what they leave to its channel in a day.
+    that the turn may see besides its own, `audience` is the chat that hears
+    of a turn which answers none. `message` names the message that is
+    answered: place, conversation and id, such as "chat:-100123:4711". The
+    calls of the turn may cost at most `max_cost_usd` together, and those of
+    several turns what is in their `budget`; `limit_usd` is what the owner's
+    settings leave to each turn, `day_limit_usd` what they leave to its
+    channel in a day.
     `job` is the id of the job whose run this is, `policy` what that may not
     do (security's NarrowerSettings). `refused` are calls that did not run for
     want of a yes, `unanswered` the keys of questions that nobody answered in
@@ -61,6 +62,7 @@ class TurnContext(Record):
     sender: str | None = None
     person: str | None = None
     sessions: tuple[str, ...] = ()
+    audience: tuple[str, str] | None = None
     message: str | None = None
     max_cost_usd: float | None = None
     budget: "Budget | None" = None
@@ -89,12 +91,13 @@ class TurnContext(Record):
 
     @property
     def chat(self) -> tuple[str, str] | None:
-        """Channel and chat that this turn answers; None for the owner at
-        his own machine."""
-        if self.channel is None:
+        """Channel and chat that this turn answers, or that hears of it;
+        None for the owner at his own machine."""
+        channel, chat = (self.audience or (None, None)) \
+            if self.channel is None else (self.channel, self.reply_target)
+        if channel is None:
             return None
-        return (self.channel.partition(":")[0],
-                (self.reply_target or "").partition(":")[0])
+        return channel.partition(":")[0], (chat or "").partition(":")[0]
 
 
 current_turn: ContextVar[TurnContext | None] = ContextVar(

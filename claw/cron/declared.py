@@ -2,20 +2,22 @@
 
 import json
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from claw.core.errors import UsageError
-from claw.cron.parts import Declared
 from claw.security.narrower import read_policy
 from claw.storage.jobs.model import JobSpec, check_job, parse_delivery
 from claw.storage.jobs.schedule import parse_schedule
 from claw.storage.jobs.settings import DeclaredJob
 
+if TYPE_CHECKING:
+    from claw.cron.parts import Declared
+
 
 def read_declared(rows: Iterable[DeclaredJob]
-                  ) -> tuple[Declared, list[tuple[int, str]]]:
+                  ) -> "tuple[Declared, list[tuple[int, str]]]":
     """The jobs by id, and what is wrong with them: the number of the row
     and a sentence. One that is wrong is left as it was."""
     found: dict[str, tuple[str, JobSpec | None]] = {}

@@ -52,12 +52,14 @@ class Parts(Value):
 
 class Sight(Value):
     """What of people a run sees: the memory sessions (None: all, the
-    owner's own) and the chat whose files are there for it."""
+    owner's own) and the chat whose files are there for it, as one of its
+    turns or as the `audience` of another."""
 
     session: str | None = None
     others: tuple[str, ...] = ()
     channel: str | None = None
     chat: str | None = None
+    audience: tuple[str, str] | None = None
 
 
 class Talks(Protocol):

@@ -40,7 +40,7 @@ def build_turn(job: Job, sight: Sight) -> TurnContext:
     turn = TurnContext("cron", session_id=sight.session,
                        labels=set(split_origin(job.spec.origin)),
                        channel=sight.channel, reply_target=sight.chat,
-                       sessions=sight.others)
+                       sessions=sight.others, audience=sight.audience)
     turn.message = f"cron:{job.id}:{turn.turn_id}"
     narrow_turn(turn, job)
     return turn

@@ -92,12 +92,12 @@ def await_listen(places: Places, wanted: str, *,
 
 
 def check_text(places: Places, data: bytes, expected: bytes | None, *,
-               forced: bool = False
+               name: str = "", forced: bool = False
                ) -> tuple[tuple[Change, ...], tuple[Check, ...]]:
     """Phase one: what would change, and what is new to say of it. Nothing
     is written. ConfigError for what would be refused; `forced` refuses
-    only what is no TOML."""
-    tree = read_tree(places, data)
+    only what is no TOML, of which errors speak by `name`."""
+    tree = read_tree(places, data, name)
     before = _read_before(places, expected)
     found = find_new(_check_candidate, before, tree)
     _refuse(found, forced)
@@ -107,7 +107,8 @@ def check_text(places: Places, data: bytes, expected: bytes | None, *,
 def apply_text(places: Places, data: bytes, *, expected: bytes | None,
                probe: Probe = run_settings_checks,
                listening: Callable[[Places, str], Iterable[Check]]
-               = await_listen, forced: bool = False) -> Applied:
+               = await_listen, name: str = "", forced: bool = False
+               ) -> Applied:
     """Put a text in config.toml's place, if it holds there.
 
     `expected` is what stands there: StorageError when someone else has
@@ -117,7 +118,8 @@ def apply_text(places: Places, data: bytes, *, expected: bytes | None,
     what failed. Ctrl-C takes it back too. With `forced` what fails is
     told, and stays.
     """
-    changes, found = check_text(places, data, expected, forced=forced)
+    changes, found = check_text(places, data, expected, name=name,
+                                forced=forced)
     with lock_settings(places), _without_new_key(places):
         if current(places) != expected:
             raise StorageError(
@@ -137,11 +139,12 @@ def apply_text(places: Places, data: bytes, *, expected: bytes | None,
     return Applied(version, changes, (*found, *more), sealed)
 
 
-def read_tree(places: Places, data: bytes) -> Tree:
+def read_tree(places: Places, data: bytes, name: str = "") -> Tree:
     """The settings of a text, without environment. ConfigError for one
-    that is no TOML."""
-    text = decode_text(data, places.config_file)
-    return Tree(places, parse(text, str(places.config_file)), text)
+    that is no TOML; it says where in `name`, else in config.toml."""
+    name = name or str(places.config_file)
+    text = decode_text(data, name)
+    return Tree(places, parse(text, name), text)
 
 
 def find_new(probe: Probe, before: Tree, after: Tree) -> tuple[Check, ...]:

@@ -74,6 +74,41 @@ def test_every_way_to_change_them_is_journaled_and_kept(claw, config,
     assert config.read_text() == OLD
 
 
+def test_what_an_editor_broke_is_as_claw_had_written_it(claw, config):
+    for name in ("cron.max_run_history", "agent.max_tool_iterations"):
+        assert claw("config", "set", name, "7").code == 0
+    written = config.read_text()
+    config.write_text(written + "x\n")
+
+    assert claw("config", "undo", "--dry-run").code == 0
+    assert claw("config", "undo").code == 0
+    assert config.read_text() == written
+
+    again = claw("config", "undo", "--dry-run")  # to what was broken
+    assert again.code == 3
+    assert "version 1:" in again.err
+    assert "claw config undo 2" in again.err
+    assert "claw config history" in again.err
+    config.write_text(written + "x\n")
+    assert claw("config", "undo", "2").code == 0  # a version is that one
+    assert "max_tool_iterations" not in config.read_text()
+
+
+def test_a_secret_in_plain_is_not_kept_in_what_was_written(claw, config,
+                                                           home):
+    assert claw("config", "set", "api_key", "sk-plain-1234567").code == 0
+    kept = home / "config.history" / "written.toml"
+    assert b"sk-plain" not in kept.read_bytes()
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+
+
+def test_an_unknown_key_is_told_once(claw, config):
+    for words, told in ((["apply", "-"], 1), (["undo"], 0), (["undo"], 1)):
+        done = claw("config", *words, stdin=NEW + "[nosuch]\na = 1\n")
+        assert done.code == 0
+        assert done.err.count("nosuch") == told, done.err
+
+
 def test_edit_does_not_write_over_what_came_meanwhile(claw, config,
                                                       tmp_path):
     done = claw("config", "edit", env={
@@ -107,7 +142,7 @@ def test_a_dry_run_writes_nothing(claw, config, home):
 
 @pytest.mark.parametrize(("text", "said"), [
     ("", "is empty, and would remove every setting"),
-    ("[memory\n", "config.toml:1:8"),
+    ("[memory\n", "error: standard input:1:8"),
     ('[memory]\nbackend = "sqlight"\n', "unknown memory backend"),
     ("[autonomy]\nlevl = 1\n", "autonomy.levl: unknown key"),
     ("# " + "x" * (1 << 20), "more than 1 MiB"),

@@ -11,7 +11,8 @@ import pytest
 
 from claw.agent.background import cancel_all
 from claw.agent.history import encode
-from claw.cli.commands.cron.view import run_cells
+from claw.cli.commands.cron import common
+from claw.cli.commands.cron.view import job_cells, run_cells
 from claw.config.places import locate
 from claw.config.tree import load
 from claw.core.provider import Chat, ChatMessage
@@ -121,6 +122,27 @@ def test_the_first_times_are_told_there_and_here(claw):
     assert "claw listen runs jobs, and does not run now" in done.err
 
 
+@pytest.mark.parametrize("words", [
+    ["--every", "1h"], ["--in", "2h"],
+    ["--at", "2099-01-31T09:00", "--tz", "Asia/Tokyo"]])
+def test_a_first_time_has_its_zone(claw, words):
+    done = claw("cron", "add", *words, "--command", "ls",
+                env={"TZ": "Asia/Tokyo"})
+    assert re.search(r"runs [^,\n]* \d\d:\d\d(:\d\d)? JST", done.err)
+
+
+def test_a_job_that_nothing_runs_is_due(claw, home):
+    path = home / "workspace" / "state" / "jobs.db"
+    job = SqliteJobs(path, now=lambda: time.time() - 7200).add(JobSpec(
+        Schedule("every", every_ms=3_600_000), command="ls"))
+    assert job_cells(job, short=True)[3].startswith("due since 20")
+    assert "due since" in claw("cron", "show", job.id).out
+    assert "does not run now" in claw("cron", "list").err
+
+    claw("cron", "pause", job.id)
+    assert "does not run now" not in claw("cron", "list").err
+
+
 def test_the_zone_of_this_machine_has_a_name(claw, store):
     claw("cron", "add", WEEKDAYS, "--tz", "local", "--command", "ls",
          env={"TZ": "Asia/Tokyo"})
@@ -129,6 +151,7 @@ def test_the_zone_of_this_machine_has_a_name(claw, store):
 
 @pytest.mark.each(("words", "code", "says"), [
     ([], 2, "nothing says when it runs"),
+    (["@reboot"], 2, "not supported; there are: @hourly, @daily"),
     (["1h"], 2, "--every 1h"),
     (["61 * * * *"], 2, "Bad minute"),
     (["0", "9", "bin", "etc", "x", "y", "z", "a"], 2, "put it in quotes"),
@@ -335,6 +358,9 @@ def test_the_next_times_of_an_expression_of_one_job_and_of_all(claw):
     assert [row["job_name"] for row in rows] == ["often", "often", "rare"]
     assert claw("cron", "next", "rar", "-n", "1").out.endswith("\trare\n")
     assert claw("cron", "next", "rare", "--tz", "UTC").code == 2
+    claw("cron", "pause", "rare")
+    assert "is paused" in claw("cron", "next", "rare").err
+    assert "is paused" not in claw("cron", "next").err
     assert claw("cron", "next", "* * 31 2 *").code in (1, 2)
 
 
@@ -378,16 +404,47 @@ def test_a_change_that_is_wrong_changes_nothing(claw, store, words, code,
     assert store.list_jobs() == before
 
 
-def test_a_job_of_the_settings_is_changed_there(claw, store):
-    store.declare({"d1": ("text", JobSpec(
-        Schedule("every", every_ms=3_600_000), command="ls", name="kept",
-        source="declarative"))})
+_DECLARED = """
+[heartbeat]
+enabled = true
+[[cron.jobs]]
+id = "d1"
+name = "kept"
+command = "ls"
+schedule = { kind = "every", every_ms = 3600000 }
+"""
+
+
+def test_a_job_of_the_settings_is_changed_there(claw, store, write):
+    write(_DECLARED)
 
     for verb in (["remove"], ["update", "--level", "readonly"]):
         done = claw("cron", verb[0], "kept", *verb[1:])
         assert (done.code, "config.toml" in done.err) == (2, True)
+    assert "claw config edit" in claw("cron", "remove", "kept").err
+    assert "claw config set heartbeat.enabled false" in claw(
+        "cron", "remove", "heartbeat").err
     assert claw("cron", "pause", "kept").code == 0
-    assert len(store.list_jobs()) == 1
+    assert len(store.list_jobs()) == 2
+
+
+def test_jobs_of_the_settings_are_there_before_anything_runs(
+        claw, store, write, monkeypatch):
+    write(_DECLARED)
+    monkeypatch.setattr(common, "read_running", lambda places: "one")
+    assert claw("cron", "show", "heartbeat").code == 1  # it takes them over
+    monkeypatch.undo()
+
+    assert json.loads(claw("cron", "list", "--json").out)["total"] == 2
+    made = store.list_jobs()
+    assert claw("cron", "show", "heartbeat").code == 0
+    assert claw("cron", "show", "kept").code == 0
+    assert store.list_jobs() == made
+
+    write(_DECLARED.replace("3600000", "1").replace("= true", "= false"))
+    done = claw("cron", "list", "--json")
+    assert [job["id"] for job in json.loads(done.out)["jobs"]] == ["d1"]
+    assert "every_ms" in done.err
 
 
 def test_jobs_are_paused_resumed_and_removed_by_name(claw, store):
@@ -512,9 +569,7 @@ def test_a_run_by_hand_has_the_limits_of_its_job(claw, write, store, words,
 
 def test_a_heartbeat_without_a_task_is_skipped_by_hand_too(claw, write,
                                                            store):
-    spec = JobSpec(Schedule("every", every_ms=60_000), "agent", "heartbeat",
-                   prompt="look", source="declarative")
-    store.declare({"heartbeat": ("x", spec)})
+    write("[heartbeat]\nenabled = true\n")
 
     done = claw("cron", "run", "heartbeat")
     assert (done.code, done.out) == (0, "HEARTBEAT.md holds no task\n")

@@ -317,8 +317,11 @@ def test_the_next_jobs_are_named_and_what_is_wrong_with_them(claw, home):
 
     jobs.end_run(jobs.begin_run(job.id, "slot"), "no", status="error")
     SqliteJobs(path, now=lambda: time.time() - 7200).add(JobSpec(
-        Schedule("every", every_ms=3_600_000), name="late", command="true"))
+        Schedule("every", every_ms=3_600_000), command="true  # of a longer "
+        "text"))
     done = claw("status", "--json")
+
+    assert " ($ true # of a longer tex...) (" in find(done, "jobs")["detail"]
 
     assert find(done, "jobs")["status"] == "warn"
     assert "1 late, the last run of soon ended with error" in find(

@@ -40,7 +40,7 @@ NOON = {"kind": "cron", "expr": "0 12 * * *"}
 YEARLY = Schedule("cron", expr="0 9 1 1 *")
 TOOLS = ("cron_add", "cron_list", "cron_remove", "cron_run", "cron_runs",
          "cron_update", "schedule", "shell", "file_write", "apply_patch",
-         "message")
+         "file_read", "message", "sessions_history")
 SEATS = {
     "private": TurnContext("channel", channel="telegram", sender="7",
                            reply_target="7", session_id="telegram_7_7"),
@@ -101,7 +101,22 @@ PLAYS = {
         change("PROMPT", policy={"level": "supervised"}),
         change("PROMPT", delete_after_run=True),
         change("PROMPT", max_silence_s=1)],
-    "more money": [change("PROMPT", monthly_cents=10_000)],
+    "more money": [
+        change("PROMPT", monthly_cents=10_000),
+        change("PROMPT", timeout_s=86_400),
+        change("PROMPT", schedule={"kind": "every", "every_ms": 60_000}),
+        change("COMMAND", schedule={"kind": "every", "every_ms": 60_000}),
+        change("PROMPT", missed="all")],
+    "all the time": [
+        add(command="ls", schedule=schedule) for schedule in (
+            {"kind": "every", "every_ms": 1},
+            {"kind": "every", "every_ms": 59_999},
+            {"kind": "cron", "expr": "* * * * * *"},
+            {"kind": "cron", "expr": "0,59 0 9 * * *"})] + [
+        ("schedule", {"action": "create", "expression": "*/9 * * * * *",
+                      "command": "ls"})],
+    "what a command of the owner's said": [
+        ("cron_runs", {"job_id": "COMMAND"})],
     "the owner's away": [
         ("cron_remove", {"job_id": id}) for id in ("COMMAND", "PROMPT")] + [
         ("schedule", {"action": "cancel", "id": "COMMAND"})],
@@ -219,6 +234,8 @@ schedule = {{ kind = "cron", expr = "0 9 * * *" }}
                              made_in="telegram_9_9"),
         }.items()}
         self.ids["HALF"] = self.ids["COMMAND"][:6]
+        self.jobs.end_run(self.jobs.begin_run(self.ids["COMMAND"], "s"),
+                          "SECRET of another")
         with closing(sqlite3.connect(path)) as file:
             file.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         self.kept = path.read_bytes()
@@ -260,9 +277,7 @@ def find_harm(before, after, seat, unasked):
             continue
         now = after.get(id)
         same = {} if now is None or job.spec.made_in else {
-            "enabled": now.spec.enabled} if job.declared else {
-            name: getattr(now.spec, name)
-            for name in ("enabled", "schedule", "missed")}
+            "enabled": now.spec.enabled}
         if now is None or now.spec != replace(job.spec, **same):
             harm.append(f"{id} is {now!r}")
     for id in after.keys() - before.keys():
@@ -273,7 +288,9 @@ def find_harm(before, after, seat, unasked):
                 or "message" not in (spec.policy or {}).get(
                     "excluded_tools", ())
                 or spec.command not in (None, "ls", *unasked)
-                or not (spec.name or "x").isprintable()):
+                or not (spec.name or "x").isprintable()
+                or spec.schedule.expr not in (None, NOON["expr"])
+                or (spec.schedule.every_ms or 60_000) < 60_000):
             harm.append(f"made: {spec}")
     return harm
 
@@ -337,6 +354,42 @@ def run(stage, id, *calls):
                                 print))
     assert not stage.script, ended
     return [chat.body for chat in stage.model.chats[before:]]
+
+
+@pytest.mark.parametrize("session", ["isolated", "own", "main"])
+@pytest.mark.parametrize("to", ["8", "-100"])
+def test_a_run_sees_what_the_chat_may_that_hears_of_it(stage, to, session):
+    """The owner's job reads what somebody wrote, who wants the files and
+    words of others."""
+    stage.write("full")
+    stage.plan()
+    sent = stage.places.workspace / "telegram_files"
+    sent.mkdir(exist_ok=True)
+    for name in (f"telegram_{to}_1_own.txt", "telegram_7_1_tax.txt"):
+        (sent / name).write_text(f"SEEN {name}")
+    job = stage.jobs.add(JobSpec(
+        YEARLY, "agent", prompt="Sum up", session_target=session,
+        delivery=Delivery("announce", "telegram", to)))
+
+    *_, body = run(
+        stage, job.id, shell("grep -r SEEN telegram_files"),
+        ("file_read", {"path": "telegram_files/telegram_7_1_tax.txt"}),
+        ("file_read", {"path": f"telegram_files/telegram_{to}_1_own.txt"}),
+        ("sessions_history", {"session": "telegram_7_7"}))
+    told = [message["content"] for message in body["messages"]
+            if message["role"] == "tool"]
+    assert "SEEN telegram_7" not in str(told)
+    assert [f"SEEN telegram_{to}_1" in text for text in told] == [
+        True, False, True, False]
+    assert "sessions are not read in a channel" in told[-1]
+
+    job = stage.jobs.add(JobSpec(
+        YEARLY, command="grep -r SEEN telegram_files", delivery=job.spec.
+        delivery))
+    run(stage, job.id)
+    (ended,) = stage.jobs.list_runs(job.id)
+    assert "_own.txt" in ended.output
+    assert "_tax.txt" not in ended.output
 
 
 def test_a_run_makes_no_jobs_and_raises_no_limit(stage):

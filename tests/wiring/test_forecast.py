@@ -29,7 +29,7 @@ def ended(status, cost):
     ({"kind": "cron", "expr": "0,1 9 * * *"}, 60, False, True),
     ({"kind": "cron", "expr": "* * * * * *"}, MOST_RUNS, True, True),
     ({"kind": "cron", "expr": "0 9 24 12 *"}, 0, False, False),
-    ({"kind": "every", "every_ms": 1}, MOST_RUNS, True, True),
+    ({"kind": "every", "every_ms": 1000}, MOST_RUNS, True, True),
     ({"kind": "every", "every_ms": 3_600_000}, 720, False, False),
     ({"kind": "at", "at": "2026-11-02T00:00:00Z"}, 1, False, False),
 ])

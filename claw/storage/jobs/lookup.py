@@ -5,9 +5,10 @@ from collections.abc import Sequence
 
 from claw.core.errors import NotFoundError, UsageError
 from claw.core.registry import nearest
-from claw.storage.jobs.model import Job
+from claw.storage.jobs.model import Job, clean_name
 
 _MOST_NAMED = 5
+_WORK_CHARS = 24
 
 
 def find_job(jobs: Sequence[Job], word: str) -> Job:
@@ -37,6 +38,18 @@ def find_job(jobs: Sequence[Job], word: str) -> Job:
         f"no job {word!r:.80}", hint=f'did you mean "{near}"?' if near
         else "claw cron list shows those there are" if jobs
         else "there are none; make one: claw cron add")
+
+
+def describe_job(job: Job) -> str:
+    """Its name; of one without its id and how its work begins:
+    "686495592de8 ($ df -h .)"."""
+    spec = job.spec
+    if spec.name:
+        return spec.name
+    work = clean_name(f"$ {spec.command}" if spec.command else
+                      spec.prompt or "")
+    return f"{job.id} ({work[:_WORK_CHARS].strip()}" + (
+        "...)" if len(work) > _WORK_CHARS else ")")
 
 
 def _fold_name(job: Job) -> str:

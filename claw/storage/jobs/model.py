@@ -159,6 +159,11 @@ def parse_delivery(given: Any) -> Delivery:
     return Delivery(**fields)
 
 
+def clean_name(text: str) -> str:
+    """A text as a name may be: one line of what is shown."""
+    return " ".join(_UNSEEN.sub(" ", text).split())[:_NAME_CHARS]
+
+
 def check_job(spec: JobSpec) -> None:
     """Raise UsageError for a job that can't be run as it is."""
     _check_choices(spec)

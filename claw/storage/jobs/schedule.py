@@ -34,6 +34,7 @@ _NAMED = {"@hourly": "0 * * * *", "@daily": "0 0 * * *",
 _EXPR_CHARS = 200
 _YEARS = range(1970, 2200)
 _YEAR = re.compile(r"(?:\*|(\d{4})(?:-(\d{4}))?)(?:/(\d{1,3}))?", re.ASCII)
+LEAST_MS = 1000
 _MOST_MS = 100 * 366 * 86_400_000
 _SECOND = timedelta(seconds=1)
 _MINUTE = timedelta(minutes=1)
@@ -158,9 +159,9 @@ def _parse_moment(text: Any) -> str:
 
 def _parse_interval(value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int) \
-            or not 0 < value <= _MOST_MS:
+            or not LEAST_MS <= value <= _MOST_MS:
         raise UsageError("'every_ms' must be a whole number of milliseconds, "
-                         "from 1 to a hundred years")
+                         f"from {LEAST_MS:,} to a hundred years")
     return value
 
 
@@ -168,6 +169,9 @@ def _split(expr: str) -> tuple[list[str], frozenset[int]]:
     """The six fields that cronsim reads, and the years. Raises
     UsageError."""
     fields = _NAMED.get(expr.lower(), expr).split()
+    if expr.startswith("@") and expr.lower() not in _NAMED:
+        raise UsageError(f"{expr!r:.80} is not supported; there are: "
+                         + ", ".join(_NAMED))
     if not 5 <= len(fields) <= 7:
         raise UsageError(f"{expr!r:.80} has {len(fields)} fields; a cron "
                          "expression has 5, 6 (seconds first) or 7 (and "

@@ -8,7 +8,8 @@ when it is given, and there is no `approved`.
 import asyncio
 import json
 from collections.abc import Callable, Mapping
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
+from itertools import islice, pairwise
 from typing import Any, ParamSpec, TypeVar
 
 from msgspec import to_builtins
@@ -18,6 +19,7 @@ from claw.core.errors import (
     NotFoundError,
     StorageError,
     UnavailableError,
+    UsageError,
 )
 from claw.core.labels import join_origin, split_origin
 from claw.core.tool import Arguments, ToolDeps, ToolResult
@@ -26,7 +28,7 @@ from claw.core.value import replace
 from claw.security.narrower import ANY, combine, read_policy
 from claw.security.policy import SecurityPolicy
 from claw.storage.jobs.model import Job, JobSpec
-from claw.storage.jobs.schedule import next_run
+from claw.storage.jobs.schedule import list_runs, next_run
 from claw.storage.jobs.store import SqliteJobs
 from claw.tools.offer.checked import CheckedTool, read_objects
 
@@ -36,6 +38,7 @@ OFTEN = ("It comes more often than every five minutes, and each run asks a "
 _NO_JOBS = ("blocked by security policy: a run of a job makes and changes "
             "no jobs; it may pause one")
 _OFTEN = timedelta(minutes=5)
+_LEAST = timedelta(minutes=1)
 _SHOWN_CHARS = 500
 # What a model may write as the text of a JSON object.
 _OBJECTS = ("schedule", "delivery", "patch", "policy")
@@ -79,6 +82,7 @@ class CronTool(CheckedTool):
         turn = current_turn.get()
         if turn is not None and turn.job is not None:
             raise DeniedError(_NO_JOBS)
+        _check_pace(spec)
         self._check_target(spec)
         spec = self._check_command(replace(
             spec, made_in=turn.session_id if turn else None,
@@ -94,6 +98,8 @@ class CronTool(CheckedTool):
             _check_own(id, spec)
             changed = change(spec)
             _check_change(id, spec, changed)
+            if changed.schedule != spec.schedule:
+                _check_pace(changed)
             if changed.delivery != spec.delivery:
                 self._check_target(changed)
             if sees_less(spec) or spec.source == "declarative":
@@ -212,12 +218,21 @@ def _check_change(id: str, spec: JobSpec, changed: JobSpec) -> None:
             and changed != replace(spec, enabled=changed.enabled):
         raise DeniedError(f"job {id} stands in config.toml and is changed "
                           "there; it can be paused and resumed here")
-    if sees_less(spec) and changed != replace(
-            spec, schedule=changed.schedule, missed=changed.missed,
-            enabled=changed.enabled):
+    if sees_less(spec) and changed != replace(spec, enabled=changed.enabled):
         raise DeniedError(
-            f"job {id} is the owner's; here it can be moved, paused and "
-            f"resumed, and changed at the machine: claw cron update {id}")
+            f"job {id} is the owner's; here it can be paused and resumed, "
+            f"and changed at the machine: claw cron update {id}")
+
+
+def _check_pace(spec: JobSpec) -> None:
+    """Raises UsageError for one that would come all the time."""
+    now = datetime.now(UTC)
+    # Three times: of two in a minute an hour may lie between.
+    coming = islice(list_runs(spec.schedule, now, now), 3)
+    if any(later - first < _LEAST for first, later in pairwise(coming)):
+        raise UsageError("a job that is made here comes once a minute at "
+                         "most; the owner can make one that comes more "
+                         "often: claw cron add")
 
 
 def _check_own(id: str, spec: JobSpec) -> None:

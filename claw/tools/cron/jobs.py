@@ -129,7 +129,7 @@ class CronRuns(CronTool):
     async def run(self, args: Arguments) -> ToolResult:
         self._policy.enforce("read")
         job = await use(self.find, args["job_id"])
-        hidden = job.spec.job_type == "agent" and sees_less(job.spec)
+        hidden = sees_less(job.spec)
         runs = await use(self.jobs.list_runs, args["job_id"], args["limit"])
         if not runs:
             return ToolResult(output="This job has not run yet.")
@@ -153,7 +153,7 @@ def _schedule_schema() -> Schema:
             "begin with seconds, 7 end with the year")),
         tz=optional(string("cron: IANA time zone; UTC without it")),
         at=optional(string("at: RFC 3339 time ahead, with its offset")),
-        every_ms=optional(integer("every: milliseconds", minimum=1))),
+        every_ms=optional(integer("every: milliseconds", minimum=60_000))),
         "description": "When it runs"}
 
 

@@ -32,7 +32,7 @@ class _SessionTool(CheckedTool):
 
     def _open(self, operation: str = "read") -> ReadsSessions:
         turn = current_turn.get()
-        if turn is not None and turn.channel is not None:
+        if turn is not None and turn.chat is not None:
             raise DeniedError("sessions are not read in a channel: what "
                               "others said stands in them")
         self._deps.policy.enforce(operation)

@@ -11,6 +11,7 @@ from claw.config.tree import Tree
 from claw.core.errors import ClawError, StorageError
 from claw.core.minutes import format_minute, format_span, write_span
 from claw.core.times import rfc3339
+from claw.storage.jobs.lookup import describe_job
 from claw.storage.jobs.model import Job, Run
 from claw.storage.jobs.settings import CronSettings
 from claw.storage.jobs.store import SqliteJobs
@@ -57,7 +58,7 @@ def check_schedule(tree: Tree) -> Iterator[Check]:
         yield Check(
             "schedule.listen", "warn",
             f"{plural(len(late), 'job')} should have run, and claw listen "
-            "does not: " + ", ".join(map(name_job, late[:_NEXT])),
+            "does not: " + ", ".join(map(describe_job, late[:_NEXT])),
             "claw listen, or: claw service install")
     channels = list_configured(tree)
     for job in jobs:
@@ -71,10 +72,6 @@ def is_late(job: Job, now: float) -> bool:
         and job.next_run < rfc3339(now - LATE_S)
 
 
-def name_job(job: Job) -> str:
-    return job.spec.name or job.id
-
-
 def _describe_all(jobs: Sequence[Job]) -> Check:
     coming = sorted((job for job in jobs if job.spec.enabled
                      and job.next_run), key=lambda job: str(job.next_run))
@@ -82,7 +79,7 @@ def _describe_all(jobs: Sequence[Job]) -> Check:
     if len(coming) < len(jobs):
         text += f", {len(coming)} of them on"
     return Check("schedule.jobs", "ok", text + ("; next: " + ", ".join(
-        f"{name_job(job)} ({format_minute(str(job.next_run))})"
+        f"{describe_job(job)} ({format_minute(str(job.next_run))})"
         for job in coming[:_NEXT]) if coming else ""))
 
 
@@ -90,8 +87,8 @@ def _check_job(tree: Tree, job: Job, runs: Sequence[Run],
                channels: Collection[str], now: float, *, is_running: bool
                ) -> Iterator[Check]:
     """What is wrong with one job."""
-    spec, name = job.spec, name_job(job)
-    word = shlex.quote(name)
+    spec, name = job.spec, describe_job(job)
+    word = shlex.quote(spec.name or job.id)
 
     def warn(what: str, text: str, hint: str) -> Check:
         return Check(f"schedule.{what}.{job.id}", "warn", f"{name}: {text}",

@@ -2,6 +2,7 @@
 those that can't be."""
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from claw.channels import REGISTRY
 from claw.config.keys import Path, join_key
@@ -9,15 +10,17 @@ from claw.config.tree import SettingError, Tree
 from claw.config.validate import Finding
 from claw.cron.declared import read_declared
 from claw.cron.heartbeat import ID as HEARTBEAT
-from claw.cron.parts import Declared
 from claw.storage.jobs.settings import DeclaredJob
 from claw.wiring.channels.names import list_configured
 from claw.wiring.jobs.heartbeat import declare_heartbeat, find_lack
 
+if TYPE_CHECKING:
+    from claw.cron.parts import Declared
+
 _PATH: Path = ("cron", "jobs")
 
 
-def read_jobs(tree: Tree) -> tuple[Declared, list[tuple[Path, str]]]:
+def read_jobs(tree: Tree) -> "tuple[Declared, list[tuple[Path, str]]]":
     """The jobs by id, and where what is wrong. Raises ConfigError for a
     value of a wrong type in a table."""
     rows = tree.node_or(_PATH, [])

@@ -2,6 +2,7 @@
 the job runs."""
 
 import json
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -10,10 +11,12 @@ from claw.config.keys import Path
 from claw.config.tree import Tree
 from claw.core.log import Log
 from claw.cron.heartbeat import FILE, ID, NOTHING, list_tasks, write_prompt
-from claw.cron.parts import Declared
 from claw.runtime.settings import HeartbeatSettings
 from claw.storage.jobs.model import Delivery, Job, JobSpec
-from claw.storage.jobs.schedule import Schedule
+from claw.storage.jobs.schedule import LEAST_MS, Schedule
+
+if TYPE_CHECKING:
+    from claw.cron.parts import Declared
 
 # What the store keeps, and the agent's own tool runs.
 _PROMPT = (f'Look after the tasks of {FILE} in the workspace: its lines that '
@@ -21,7 +24,7 @@ _PROMPT = (f'Look after the tasks of {FILE} in the workspace: its lines that '
            "and no other word.")
 
 
-def declare_heartbeat(tree: Tree) -> Declared:
+def declare_heartbeat(tree: Tree) -> "Declared":
     """The job by its id; none where [heartbeat] is off. Raises
     ConfigError."""
     settings = tree.decode("heartbeat", HeartbeatSettings)
@@ -29,7 +32,8 @@ def declare_heartbeat(tree: Tree) -> Declared:
         return {}
     told = settings.target and settings.to
     spec = JobSpec(
-        Schedule("every", every_ms=max(1, round(settings.interval_s * 1000))),
+        Schedule("every", every_ms=max(LEAST_MS, round(
+            settings.interval_s * 1000))),
         "agent", ID, prompt=_PROMPT, missed="skip", source="declarative",
         delivery=Delivery("announce", settings.target, settings.to)
         if told else Delivery())

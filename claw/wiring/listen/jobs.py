@@ -170,8 +170,9 @@ class JobTalks:
                 return Sight()
             session, *others = self._people().list_scopes(
                 _write_from(*told))
-            place = told if spec.session_target == "main" else (None, None)
-            return Sight(session, tuple(others), *place)
+            return Sight(session, tuple(others), *told) \
+                if spec.session_target == "main" else Sight(
+                    session, tuple(others), audience=told)
         made = read_place(spec.made_in, REGISTRY.names())
         if told is None:
             return Sight(spec.made_in, (), *(made or (NOWHERE, None)))

@@ -17,6 +17,7 @@ from claw.core.times import rfc3339
 from claw.memory import REGISTRY
 from claw.memory.settings import MemorySettings
 from claw.security.files import nofollow
+from claw.storage.jobs.lookup import describe_job
 from claw.storage.jobs.model import Job
 from claw.storage.jobs.store import SqliteJobs
 from claw.storage.ledger_reader import open_reader as open_ledger
@@ -182,10 +183,10 @@ def read_jobs(places: Places, _: Tree | None) -> Part:
 
 
 def _name_first(jobs: Sequence[Job]) -> str:
-    first = jobs[0].spec.name or jobs[0].id
+    first = describe_job(jobs[0])
     return first if len(jobs) == 1 else f"{first} and {len(jobs) - 1} more"
 
 
 def _name_job(job: Job) -> str:
     when = format_minute(str(job.next_run))
-    return f"{job.spec.name or job.id} ({when})"
+    return f"{describe_job(job)} ({when})"

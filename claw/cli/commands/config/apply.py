@@ -66,26 +66,30 @@ def apply(context: typer.Context,
         raise UsageError("--deep and --no-probe exclude each other")
     run = Invocation.of(context)
     data = _read(run, file)
-    raise typer.Exit(put(run, data, dry_run=dry_run, no_probe=no_probe,
-                         deep=deep))
+    raise typer.Exit(put(run, data, NAME if file == "-" else file,
+                         dry_run=dry_run, no_probe=no_probe, deep=deep))
 
 
-def put(run: Invocation, data: bytes, *, dry_run: bool, no_probe: bool,
-        deep: bool = False, forced: bool = False) -> int:
-    """Apply a text and say what became of it; the exit code."""
+def put(run: Invocation, data: bytes, name: str, *, dry_run: bool,
+        no_probe: bool, deep: bool = False, forced: bool = False) -> int:
+    """Apply a text and say what became of it; the exit code. `name` is
+    what errors call it."""
     places = run.places
     take_back_unfinished(run)
     before = current(places)
     if dry_run:
-        changes, found = check_text(places, data, before, forced=forced)
+        changes, found = check_text(places, data, before, name=name,
+                                    forced=forced)
         done = Applied(None, changes, found, ())
     else:
         probe = (run_settings_checks if no_probe else _tell(
             run, deep=deep))
         with run.out.waiting("trying the settings"):
             done = apply_text(places, data, expected=before, probe=probe,
-                              forced=forced)
-    return _report(run, done, dry_run=dry_run)
+                              name=name, forced=forced)
+    code = _report(run, done, dry_run=dry_run)
+    run.forget_warnings([check.detail for check in done.checks])
+    return code
 
 
 def _tell(run: Invocation, *, deep: bool) -> Any:

@@ -6,6 +6,7 @@ import typer
 
 from claw.cli.commands.config.apply import DRY_RUN, NO_PROBE, put
 from claw.cli.commands.config.changes import format_changes, record_change
+from claw.cli.commands.config.unfinished import take_back_unfinished
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
 from claw.config.history import (
@@ -13,6 +14,7 @@ from claw.config.history import (
     find_version,
     list_versions,
     read_version,
+    read_written,
 )
 from claw.config.places import Places
 from claw.config.store import current
@@ -33,9 +35,9 @@ def history(context: typer.Context,
             ) -> None:
     """List earlier versions of config.toml, or show what changed after one.
 
-    Each line is a version as it was until a command replaced it: number,
-    time, that command, and how many settings it changed. With N the
-    settings that it changed, secrets masked. The newest 50 are kept, in
+    Each line is a command and the version that it replaced: history N
+    shows what that command changed, secrets masked, and undo N brings back
+    what stood there before it. The newest 50 are kept, in
     config.history beside config.toml; one with a secret in plain is
     encrypted whole. Exits 1 when there is none.
     """
@@ -60,21 +62,63 @@ def history(context: typer.Context,
           "claw config undo 3 --dry-run")
 def undo(context: typer.Context,
          number: Annotated[str, typer.Argument(
-             metavar="[N]", help=_NUMBER)] = "1",
+             metavar="[N]", help=_NUMBER, show_default=False)] = "",
          dry_run: DRY_RUN = False, no_probe: NO_PROBE = False,
          force: Annotated[bool, typer.Option(
              "--force", help="Bring it back though checks fail; they are "
                              "told.")] = False) -> None:
     """Bring an earlier version of config.toml back.
 
-    Without N the one before the last change. It is tried as claw config
-    apply tries a text, and what stands there now is kept: undo takes
-    itself back. Exits 1 when there is no such version.
+    Without N the one before the last change; where config.toml was broken
+    since, what claw had written. It is tried as claw config apply tries a
+    text, and what stands there now is kept: undo takes itself back. Exits
+    1 when there is no such version.
     """
     run = Invocation.of(context)
-    data = read_version(run.places, find_version(run.places, number))
-    raise typer.Exit(put(run, data, dry_run=dry_run, no_probe=no_probe,
-                         forced=force))
+    take_back_unfinished(run)
+    data = None if number else _find_written(run.places)
+    name = "what claw wrote last"
+    if data is None:
+        data, name = _read_whole(run.places, number or "1")
+    raise typer.Exit(put(run, data, name, dry_run=dry_run,
+                         no_probe=no_probe, forced=force))
+
+
+def _find_written(places: Places) -> bytes | None:
+    """What claw wrote last, where it can be read and what stands there
+    can't."""
+    if _is_toml(places, current(places) or b""):
+        return None
+    data = read_written(places)
+    return data if data is not None and _is_toml(places, data) else None
+
+
+def _read_whole(places: Places, number: str) -> tuple[bytes, str]:
+    """The text of a version, and its name. Raises ConfigError for one that
+    is no TOML."""
+    version = find_version(places, number)
+    versions = list_versions(places)
+    place = [each.id for each in versions].index(version.id) + 1
+    data, name = read_version(places, version), f"version {place}"
+    try:
+        read_tree(places, data, name)
+    except ConfigError as error:
+        whole = next((n for n, each in enumerate(versions, 1)
+                      if n > place and _is_toml(places, read_version(
+                          places, each))), None)
+        raise ConfigError(
+            error.message, hint="claw config history lists all" if whole
+            is None else f"one that can be read: claw config undo {whole}; "
+            "all: claw config history") from error
+    return data, name
+
+
+def _is_toml(places: Places, data: bytes) -> bool:
+    try:
+        read_tree(places, data)
+    except ConfigError:
+        return False
+    return True
 
 
 def _show_one(run: Invocation, version: Version) -> None:

@@ -10,6 +10,7 @@ from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
 from claw.core.errors import UsageError
 from claw.core.value import replace
+from claw.cron.heartbeat import ID as HEARTBEAT
 from claw.storage.jobs.model import Job
 
 
@@ -23,7 +24,7 @@ def remove(context: typer.Context, jobs: o.JobsArgument) -> None:
     store = open_store(run)
     found = [find(store, word) for word in dict.fromkeys(jobs)]
     for job in found:
-        _refuse_declared(job, "claw config edit removes it")
+        _refuse_declared(job)
     gone = [store.remove(job.id) for job in found]
     run.print_result({"removed": [job.id for job in gone],
                       "total": len(gone)},
@@ -72,9 +73,11 @@ def _print_all(run: Invocation, jobs: list[Job]) -> None:
         run.out.result("\n".join(job.id for job in jobs))
 
 
-def _refuse_declared(job: Job, hint: str) -> None:
+def _refuse_declared(job: Job) -> None:
     """Raises UsageError for a job of the settings: the next start of claw
     listen would undo the change."""
     if job.spec.source == "declarative":
         raise UsageError(f"{job.spec.name or job.id} stands in config.toml",
-                         hint=hint)
+                         hint="claw config set heartbeat.enabled false"
+                         if job.id == HEARTBEAT
+                         else "claw config edit removes it")

@@ -3,13 +3,13 @@
 from collections.abc import Callable
 from datetime import UTC, datetime
 
+from claw.cli.commands.cron.common import say_idle
 from claw.cli.commands.cron.view import describe_times
 from claw.cli.invocation import Invocation
 from claw.cli.terminal.prompt import confirm, may_ask
 from claw.core.errors import DeniedError
 from claw.storage.jobs.model import Job, JobSpec, Run
 from claw.storage.jobs.store import SqliteJobs
-from claw.wiring.channels.states import read_running
 from claw.wiring.jobs.forecast import Forecast, forecast
 
 OFTEN = ("it comes more often than every five minutes, and each run asks a "
@@ -52,9 +52,7 @@ def say_when(run: Invocation, job: Job) -> None:
         return
     run.out.note(describe_times(job.spec.schedule, datetime.now(UTC),
                                 datetime.fromisoformat(job.created_at)))
-    if read_running(run.places) is None:
-        run.out.note("claw listen runs jobs, and does not run now (claw "
-                     "service install keeps it running)")
+    say_idle(run)
 
 
 def check_name(store: SqliteJobs, name: str | None,

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from claw.cli.commands.cron import options as o
-from claw.cli.commands.cron.common import find, open_store
+from claw.cli.commands.cron.common import find, open_store, say_idle
 from claw.cli.commands.cron.times import parse_expression, read_zone
 from claw.cli.commands.cron.view import (
     HEAD,
@@ -21,6 +21,7 @@ from claw.cli.commands.cron.view import (
     merge_runs,
     run_cells,
     run_json,
+    write_next,
 )
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
@@ -47,6 +48,8 @@ def list_(context: typer.Context) -> None:
     run.out.table([job_cells(job, short=short) for job in jobs], head=HEAD)
     if not jobs:
         run.out.note(f"there are no jobs ({_MADE})")
+    if any(write_next(job).startswith("due") for job in jobs):
+        say_idle(run)
 
 
 @examples("claw cron runs", "claw cron runs digest -n 5",
@@ -108,6 +111,10 @@ def next_(context: typer.Context,
         store = open_store(run)
         jobs = [find(store, words[0])] if words else [
             job for job in store.list_jobs() if job.spec.enabled]
+        for job in jobs:
+            if not job.spec.enabled:
+                run.out.note("it is paused, and runs at none of these times "
+                             f"(claw cron resume {job.id})")
         coming = merge(*(_follow(job, now) for job in jobs),
                        key=lambda row: row[0])
     rows = list(islice(coming, limit))

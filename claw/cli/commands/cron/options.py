@@ -24,13 +24,13 @@ EveryOption = Annotated[str | None, typer.Option(
     "--every", metavar="SPAN", help="Every so often: 30m, 1h, 1d.")]
 AtOption = Annotated[str | None, typer.Option(
     "--at", metavar="TIME",
-    help="Once: 2030-01-31T09:00+01:00, or without an offset in --tz.")]
+    help="Once: 2030-01-31T09:00+01:00; without an offset give --tz.")]
 InOption = Annotated[str | None, typer.Option(
     "--in", metavar="SPAN", help="Once, so far from now: 2h.")]
 ZoneOption = Annotated[str | None, typer.Option(
     "--tz", metavar="ZONE",
-    help="Time zone of the expression, such as Europe/Berlin, or local; "
-         "default UTC.")]
+    help="Time zone of the expression (default: UTC) or of --at, such as "
+         "Europe/Berlin, or local.")]
 PromptOption = Annotated[str | None, typer.Option(
     "--prompt", metavar="TEXT",
     help="What the agent is to do; from stdin if - or left out.")]

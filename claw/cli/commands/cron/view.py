@@ -1,5 +1,6 @@
 """Jobs, their runs and their times as people and programs read them."""
 
+import time
 from collections.abc import Sequence
 from datetime import datetime
 from itertools import islice
@@ -8,6 +9,7 @@ from typing import Any
 from claw.cli.show.output import join_lines
 from claw.core.ledger import dollars
 from claw.core.minutes import format_minute, format_span, write_span
+from claw.core.times import rfc3339
 from claw.storage.jobs.model import Job, JobSpec, Run
 from claw.storage.jobs.schedule import Schedule, list_runs
 
@@ -57,7 +59,7 @@ def job_cells(job: Job, *, short: bool) -> list[str]:
     when = write_schedule(spec.schedule)
     if short:
         upcoming = "paused" if not spec.enabled else \
-            "over" if job.next_run is None else format_minute(job.next_run)
+            "over" if job.next_run is None else write_next(job)
         last = "-" if job.last_status is None else job.last_status if \
             job.last_run is None else \
             f"{job.last_status} {format_minute(job.last_run)}"
@@ -67,6 +69,14 @@ def job_cells(job: Job, *, short: bool) -> list[str]:
     return [job.id, join_lines(spec.name or ""), when, state,
             job.next_run or "", job.last_status or "", job.last_run or "",
             join_lines(what_text(spec))]
+
+
+def write_next(job: Job, *, zone: bool = False) -> str:
+    """Its next time; where that has passed, that it is due."""
+    moment = job.next_run or ""
+    is_due = job.spec.enabled and moment < rfc3339(time.time())
+    return ("due since " if is_due else "") + format_minute(moment,
+                                                            zone=zone)
 
 
 def run_cells(run: Run, job: Job, *, short: bool) -> list[str]:
@@ -95,7 +105,7 @@ def job_rows(job: Job) -> list[tuple[str, str]]:
         ("id", job.id), ("name", spec.name),
         ("when", write_schedule(spec.schedule)),
         ("state", "enabled" if spec.enabled else "paused"),
-        ("next", job.next_run and format_minute(job.next_run, zone=True)),
+        ("next", job.next_run and write_next(job, zone=True)),
         ("last", job.last_status and " ".join(filter(None, (
             job.last_status, format_minute(job.last_run or "",
                                            zone=True))))),
@@ -169,7 +179,7 @@ def describe_moment(moment: datetime, tz: str | None) -> str:
     here = moment.astimezone()
     form = "%a %Y-%m-%d %H:%M" + (":%S" if moment.second else "")
     if tz is None:
-        return here.strftime(form)
+        return here.strftime(form + " %Z")
     from zoneinfo import ZoneInfo
     there = moment.astimezone(ZoneInfo(tz))
     text = f"{there.strftime(form)} {tz}"

@@ -10,6 +10,7 @@ from claw.storage.jobs.model import (
     Delivery,
     JobSpec,
     check_job,
+    clean_name,
     parse_delivery,
 )
 from claw.storage.jobs.schedule import parse_schedule
@@ -78,8 +79,8 @@ def build_job(name: Any, schedule: Any, *, command: Any = None,
     """A job of what another agent says of it; what claw can't have keeps
     its reason. A command comes switched off: claw's policy has not seen
     it."""
-    label = name.strip()[:200] if isinstance(name, str) and name.strip() \
-        else (str(prompt or command or "job").strip()[:40])
+    label = clean_name(name if isinstance(name, str) else "") \
+        or clean_name(str(prompt or command or "job"))[:40]
     try:
         spec = JobSpec(
             parse_schedule(_without_none(schedule)),
