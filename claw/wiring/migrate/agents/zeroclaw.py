@@ -49,8 +49,8 @@ def read(found: Found) -> Holdings:
     work = Source(found.workspace or found.home / "workspace", notes)
     tree = _read_config(home)
     jobs = list(_config_jobs(tree))
-    if isinstance(get(tree, "cron", "jobs"), list):
-        del tree["cron"]["jobs"]
+    if isinstance(get(tree, "cron"), dict):
+        tree["cron"].pop("jobs", None)
     settings = [*_list_settings(tree, home), *_profiles(home)]
     data = home if home.names("data", folders=True) else None
     return Holdings(
@@ -159,8 +159,10 @@ def _list_sessions(home: Source) -> Iterator[HeldSession]:
 
 
 def _config_jobs(tree: Mapping[str, Any]) -> Iterator[HeldJob]:
+    """An array of tables, or a table with a name or a number each."""
     jobs = get(tree, "cron", "jobs")
-    for job in jobs if isinstance(jobs, list) else ():
+    for job in (jobs.values() if isinstance(jobs, dict) else
+                jobs if isinstance(jobs, list) else ()):
         if isinstance(job, dict):
             yield _build(job, job.get("name") or job.get("id"),
                          job.get("schedule"), job.get("delivery"))

@@ -47,6 +47,7 @@ _OWN = {("memory", "backend"): "claw's memory stays where it is",
         ("gateway", "paired_tokens"): "make keys anew: claw gateway token "
                                       "add NAME",
         ("secrets", "encrypt"): "claw keeps secrets encrypted"}
+_HEARTBEAT = ("heartbeat", "enabled")
 
 
 class Decided(Value):
@@ -120,7 +121,7 @@ def _decide(setting: Setting, tree: Tree, unread: frozenset[Path],
         return
     path = real_path(setting.key[:-1] if setting.key[-1] == APPEND
                      else setting.key)
-    refusal = _find_refusal(path, unread)
+    refusal = _find_refusal(path, setting.value, unread)
     own = NOTHING if refusal else _read_own(tree, path)
     held = default_at(path) if own is NOTHING else own
     is_list = path[-1] == _PEOPLE or setting.key[-1] == APPEND
@@ -153,10 +154,17 @@ def _decide(setting: Setting, tree: Tree, unread: frozenset[Path],
         yield say("held", lowers, value)
 
 
-def _find_refusal(path: Path, unread: frozenset[Path]) -> str:
-    """Why claw can't take a setting of this name, "" where it can."""
+def _find_refusal(path: Path, value: Any, unread: frozenset[Path]) -> str:
+    """Why claw can't take a setting, "" where it can."""
     if path in _OWN:
         return _OWN[path]
+    if path[:2] == ("cron", "jobs"):
+        return "jobs come as jobs, switched off"
+    if path == _HEARTBEAT and value is not False:
+        return ("nothing runs by itself after a migration: claw config set "
+                "heartbeat.enabled true")
+    if any(is_array(path[:size]) for size in range(1, len(path))):
+        return "entries of a list come whole; none of claw's is changed"
     if not is_meaningful(path):
         return "claw has no such setting"
     if (kind_at(path) is None and not is_array(path)) or path in unread:
