@@ -223,8 +223,10 @@ api_key = 5
 min_relevance_score = "high"
 [model_providers.odd]
 model = "m"
+api_key = "k"
 [model_providers.lab]
 base_url = "http://127.0.0.1:1/v1"
+api_key = "k"
 [agent]
 max_tool_iterations = 7
 [channels_config.telegram]
@@ -241,7 +243,7 @@ port = 3
                if item.why.startswith("claw does not take it")}
     assert refused == {
         "default_temperature", "api_key", "memory.min_relevance_score",
-        "model_providers.odd.model",
+        "model_providers.odd.model", "model_providers.odd.api_key",
         "channels_config.telegram.poll_timeout_secs"}
     tree = load(places, {})
     assert tree.get("agent.max_tool_iterations") == 7
@@ -324,7 +326,7 @@ def test_many_settings_are_bounded(user_home, places):
 
     made = plan(look_at("zeroclaw", home), places)
 
-    assert made.parts[0].count("new") == MOST
+    assert made.parts[0].count("held") == MOST
     assert any("settings" in note for note in made.notes)
 
 
@@ -353,8 +355,8 @@ def test_a_channel_that_cannot_be_built_keeps_no_other_away(user_home,
                                                             places):
     home = folders.write(user_home / ".zeroclaw", {"config.toml": """\
 default_model = "m"
-[channels_config.webhook]
-port = 8791
+[channels_config.email]
+password = "t"
 [channels_config.discord]
 bot_token = "d"
 """})
@@ -364,9 +366,9 @@ bot_token = "d"
     assert done.error is None
     tree = load(places, {})
     assert tree.get("channels_config.discord.bot_token") == "d"
-    assert not tree.has("channels_config.webhook")
+    assert not tree.has("channels_config.email")
     told = {item.name: item.why for item in done.parts[0].items}
-    assert "secret" in told["channels_config.webhook.port"]
+    assert "imap_host" in told["channels_config.email.password"]
 
 
 @pytest.mark.parametrize("agent", ["openclaw", "nanobot"])
@@ -405,9 +407,10 @@ def test_a_name_of_two_lines_forged_a_line_of_the_report(places, user_home):
 @pytest.mark.parametrize(("name", "url", "fate"), [
     ("anthropic", "http://evil.example/v1", "held"),
     ("OpenAI", "https://evil.example/v1", "held"),
-    ("ollama", "http://10.0.0.7:11434", "new"),
-    ("openai", "http://127.0.0.1:9000/v1", "new"),
-    ("mine", "https://mine.example/v1", "new")])
+    ("ollama", "http://10.0.0.7:11434", "held"),
+    ("ollama", "http://localhost:11435", "new"),
+    ("openai", "http://127.0.0.1:9000/v1", "held"),
+    ("mine", "https://mine.example/v1", "held")])
 def test_the_folder_said_where_the_owners_key_is_sent(
         places, user_home, name, url, fate):
     home = folders.openclaw(user_home / ".openclaw")

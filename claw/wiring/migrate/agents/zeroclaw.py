@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from claw.config.keys import SEALED, is_secret
+from claw.config.known import real_path
 from claw.config.parse import parse
 from claw.config.secrets import unseal
 from claw.core.errors import ConfigError
@@ -83,7 +84,10 @@ def _list_settings(tree: Mapping[str, Any], home: Source
             yield Setting(source, None, None, "it is encrypted with a key "
                           "that is not there; set it anew")
         else:
-            yield Setting(source, path, opened)
+            is_servers = real_path(path) == ("mcp", "servers") \
+                and isinstance(opened, list)
+            yield Setting(source, (*real_path(path), "+") if is_servers
+                          else path, opened)
 
 
 class _Unsealer:
