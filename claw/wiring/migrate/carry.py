@@ -23,6 +23,7 @@ from claw.wiring.migrate.parts import (
     skills,
 )
 from claw.wiring.migrate.plan import Notify, Plan
+from claw.wiring.migrate.reading.source import keeping_copies
 
 
 class Report(Value):
@@ -67,7 +68,8 @@ def _carry(name: str, plan: Plan, notes: list[str], now: datetime) -> Part:
     if name == "memories":
         return memories.carry(agent, held.memories, tree, notes)
     if name == "sessions":
-        return sessions.carry(agent, held.sessions, tree, notes)
+        with keeping_copies():
+            return sessions.carry(agent, held.sessions, tree, notes)
     return jobs.carry(held.jobs, places, set(list_configured(tree)),
                            now)
 

@@ -12,12 +12,14 @@ import sqlite3
 import stat
 import tempfile
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
 from claw.core.errors import StorageError
 from claw.security.files import nofollow
+from claw.wiring.migrate.reading.foreign_sqlite import open_foreign
 from claw.wiring.migrate.reading.json5 import parse_json5
 
 MOST_TEXT = 8 << 20
@@ -25,6 +27,41 @@ MOST_DATABASE = 4 << 30
 _MOST_NAMES = 20_000
 _MOST_DEPTH = 4
 _TRIES = 3
+_SPARE = 64 << 20  # bytes that stay free beside a copy
+PREFIX = "claw-migrate-"
+
+
+class _Copies:
+    """Copies of databases in a folder, each made once."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._made: dict[Path, Path | None] = {}
+
+    def find(self, source: "Source", name: str) -> Path | None:
+        """The copy; None where none could be made."""
+        path = source.root / name
+        if path not in self._made:
+            copy = self._folder / f"{len(self._made)}.db"
+            self._made[path] = copy if source.has(name) \
+                and source.copy_database(name, copy) else None
+        return self._made[path]
+
+
+_copies: ContextVar[_Copies | None] = ContextVar("_copies", default=None)
+
+
+@contextmanager
+def keeping_copies() -> Iterator[_Copies]:
+    """While this is open a database is copied but once, however often it is
+    asked for. The copies go with it."""
+    with tempfile.TemporaryDirectory(prefix=PREFIX) as folder:
+        copies = _Copies(Path(folder))
+        token = _copies.set(copies)
+        try:
+            yield copies
+        finally:
+            _copies.reset(token)
 
 
 class Source:
@@ -111,6 +148,11 @@ class Source:
                     self.note(f"{self.root / name} was left out: it is "
                               f"larger than {most >> 20} MiB")
                     return False
+                free = shutil.disk_usage(target.parent).free
+                if found.st_size + _SPARE > free:
+                    self.note(f"{self.root / name} was left out: a copy of "
+                              f"it has no room in {target.parent.parent}")
+                    return False
                 shutil.copyfileobj(file, copy, 1 << 20)
             os.utime(target, ns=(found.st_atime_ns, found.st_mtime_ns))
             return True
@@ -136,20 +178,24 @@ class Source:
 
     @contextmanager
     def database(self, name: str) -> Iterator[sqlite3.Connection | None]:
-        """A copy of a database, open to read; None where there is none
-        that can be read."""
-        with tempfile.TemporaryDirectory(prefix="claw-migrate-") as folder:
-            copy = Path(folder, "copy.db")
-            if not self.has(name) or not self.copy_database(name, copy):
+        """A copy of a database, open to read for a bounded time; None where
+        there is none that can be read. One copy serves all that ask below
+        `keeping_copies`."""
+        with ExitStack() as stack:
+            copies = _copies.get() or stack.enter_context(keeping_copies())
+            copy = copies.find(self, name)
+            if copy is None:
                 yield None
                 return
-            with closing(sqlite3.connect(copy)) as connection:
-                connection.row_factory = sqlite3.Row
-                connection.text_factory = _decode
-                try:
+            is_open = False
+            try:
+                with open_foreign(copy) as connection:
+                    is_open = True
                     yield connection
-                except sqlite3.Error as error:
-                    self.note(f"{self.root / name}: {error}")
+            except sqlite3.Error as error:
+                self.note(f"{self.root / name}: {error}")
+                if not is_open:
+                    yield None
 
     def _look(self, name: str) -> tuple[tuple[int, int] | None, ...]:
         found = (nofollow.status(self.root, part)
@@ -181,8 +227,4 @@ def _without_surrogates(value: Any) -> Any:
         return [_without_surrogates(each) for each in value]
     return value.encode(errors="replace").decode() \
         if isinstance(value, str) else value
-
-
-def _decode(data: bytes) -> str:
-    return data.decode("utf-8", "replace")
 
