@@ -133,6 +133,36 @@ def test_no_link_is_followed_out_of_the_folder(user_home, places, outside):
     assert any("IDENTITY.md" in note for note in done.notes)
 
 
+@pytest.mark.parametrize("agent", ["zeroclaw", "openclaw", "nanobot"])
+@pytest.mark.parametrize("way", ["workspace", "above"])
+def test_a_workspace_that_is_a_link_led_out(user_home, places, outside,
+                                            agent, way):
+    home = getattr(folders, agent)(user_home / f".{agent}")
+    folders.write(outside, {"SOUL.md": "1234\n", "MEMORY.md": "- 1234\n"})
+    (home / "workspace").rename(home / "old")
+    if way == "workspace":
+        (home / "workspace").symlink_to(outside)
+    else:
+        outside.joinpath("w").mkdir()
+        (outside / "SOUL.md").rename(outside / "w/SOUL.md")
+        (user_home / "link").symlink_to(outside)
+        for name in ("openclaw.json", "config.json"):
+            if (home / name).exists():
+                (home / name).write_text(
+                    (home / name).read_text().replace(
+                        f"~/.{agent}/workspace", "~/link/w"))
+
+    done = bring(places, home, agent)
+
+    assert done.error is None
+    assert b"1234" not in b"".join(
+        path.read_bytes() for path in places.home.rglob("*")
+        if path.is_file())
+    assert not find(done, "files").items
+    if way == "workspace":
+        assert any("link" in note for note in done.notes)
+
+
 def test_a_home_that_is_a_link_is_its_owners(user_home, places):
     folders.zeroclaw(user_home / "dotfiles")
     (user_home / ".zeroclaw").symlink_to(user_home / "dotfiles")

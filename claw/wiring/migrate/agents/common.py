@@ -28,6 +28,15 @@ _MOST_IDENTITY = 1 << 20
 _MOST_JOBS = 2_000
 
 
+def open_workspace(path: Path, home: Path, notes: list[str]) -> Source:
+    """A workspace below an agent's home, or beside it; no link leads to
+    it."""
+    base = home if path.is_relative_to(home) else home.parent
+    if not path.is_relative_to(base):  # named by a way that has links
+        path, base = path.resolve(), base.resolve()
+    return Source(path, notes, base=base)
+
+
 def read_files(source: Source) -> Iterator[HeldFile]:
     """The files of a workspace that are part of the prompt, those with
     something in them."""

@@ -24,6 +24,7 @@ from claw.wiring.migrate.agents.common import (
     list_skills,
     list_transcripts,
     local_zone,
+    open_workspace,
     read_files,
 )
 from claw.wiring.migrate.agents.openclaw_settings import list_settings
@@ -40,7 +41,8 @@ def read(found: Found) -> Holdings:
     home = Source(found.home, notes)
     config = next((held for name in _CONFIGS
                    if isinstance(held := home.json(name), dict)), {})
-    work = Source(_find_workspace(config, found, home), notes)
+    work = open_workspace(_find_workspace(config, found, home), found.home,
+                          notes)
     settings = list_settings(config, parse_env(home.text(".env") or ""),
                              home)
     return Holdings(

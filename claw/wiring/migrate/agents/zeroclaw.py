@@ -35,6 +35,7 @@ from claw.wiring.migrate.agents.common import (
     list_memories,
     list_skills,
     list_transcripts,
+    open_workspace,
     read_files,
 )
 from claw.wiring.migrate.agents.zeroclaw_schema import to_first_schema
@@ -47,7 +48,8 @@ def read(found: Found) -> Holdings:
     """What a ZeroClaw folder holds."""
     notes: list[str] = []
     home = Source(found.home, notes)
-    work = Source(found.workspace or found.home / "workspace", notes)
+    work = open_workspace(found.workspace or found.home / "workspace",
+                          found.home, notes)
     tree = _read_config(home)
     jobs = list(_config_jobs(tree))
     if isinstance(get(tree, "cron"), dict):

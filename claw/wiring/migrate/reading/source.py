@@ -65,10 +65,13 @@ def keeping_copies() -> Iterator[_Copies]:
 
 
 class Source:
-    """A folder of another agent; `notes` hears what could not be read."""
+    """A folder of another agent; `notes` hears what could not be read. A
+    workspace lies below its `base`, and no link leads there."""
 
-    def __init__(self, root: Path, notes: list[str]) -> None:
+    def __init__(self, root: Path, notes: list[str], *,
+                 base: Path | None = None) -> None:
         self.root = root
+        self._base = base or root
         self._notes = notes
 
     def note(self, text: str) -> None:
@@ -80,7 +83,7 @@ class Source:
         """The bytes of a file; None where it is not there, or can't be
         read, which is noted."""
         with self._noting(name):
-            data = nofollow.read(self.root, name, most + 1)
+            data = nofollow.read(self._base, self.root / name, most + 1)
             if len(data) <= most:
                 return data
             self.note(f"{self.root / name} was left out: it is longer than "
@@ -108,7 +111,7 @@ class Source:
         """The files in a folder, or with `folders` the folders in it."""
         wanted = stat.S_ISDIR if folders else stat.S_ISREG
         with self._noting(folder), \
-                nofollow.hold_folder(self.root, folder) as number:
+                nofollow.hold_folder(self._base, self.root / folder) as number:
             listed = sorted(os.listdir(number))
             if len(listed) > _MOST_NAMES:
                 self.note(f"{self.root / folder} holds {len(listed):,} "
@@ -134,14 +137,14 @@ class Source:
     def has(self, name: str) -> bool:
         """Whether a file stands there, no link."""
         with self._noting(name):
-            found = nofollow.status(self.root, name)
+            found = nofollow.status(self._base, self.root / name)
             return found is not None and stat.S_ISREG(found.st_mode)
         return False
 
     def copy(self, name: str, target: Path, most: int = MOST_TEXT) -> bool:
         """Copy a file with its time; whether it could be read."""
         with self._noting(name):
-            number = nofollow.open_file(self.root, name)
+            number = nofollow.open_file(self._base, self.root / name)
             with open(number, "rb") as file, open(target, "wb") as copy:
                 found = os.fstat(number)
                 if found.st_size > most:
@@ -198,7 +201,7 @@ class Source:
                     yield None
 
     def _look(self, name: str) -> tuple[tuple[int, int] | None, ...]:
-        found = (nofollow.status(self.root, part)
+        found = (nofollow.status(self._base, self.root / part)
                  for part in (name, f"{name}-wal"))
         return tuple(each and (each.st_size, each.st_mtime_ns)
                      for each in found)
