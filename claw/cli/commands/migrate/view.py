@@ -55,6 +55,8 @@ def list_next(found: Found, parts: Sequence[Part], home: str) -> list[str]:
         steps.append("claw doctor")
     if has("settings", "held"):
         steps.append(f"claw migrate {found.agent} {home} --loosen --dry-run")
+    if has("files", "new"):
+        steps.append("claw security review")
     if has("skills", "new"):
         names = [item.name for item in by_name["skills"].items
                  if item.fate == "new"]
@@ -97,8 +99,9 @@ def _list_items(part: Part) -> Iterator[str]:
         return
     for fate, mark in _MARKS.items():
         items = [item for item in part.items if item.fate == fate]
-        yield from (f"{mark} {_spell(part.name, item)}"
-                    for item in items[:_MOST])
+        for item in items[:_MOST]:
+            yield f"{mark} {_spell(part.name, item)}"
+            yield from (f"    | {line}" for line in item.lines)
         if len(items) > _MOST:
             yield f"{mark} and {len(items) - _MOST:,} more: --json names all"
 

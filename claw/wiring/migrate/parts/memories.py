@@ -2,7 +2,9 @@
 
 Each file is copied first: what is imported is read neither through a link
 nor while its agent writes it. Memories never take the place of others:
-another text under a key that is taken gets a key of its own.
+another text under a key that is taken gets a key of its own. Each is
+labelled as text from elsewhere: a turn that recalls one asks the owner before
+it sends, runs or stores something.
 """
 
 import contextlib
@@ -10,13 +12,14 @@ import json
 import sqlite3
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
 from claw.config.tree import Tree
 from claw.core.errors import ClawError
+from claw.core.labels import UNKNOWN, join_origin, split_origin
 from claw.core.memory import CORE, DAILY, MemoryEntry
 from claw.core.value import replace
 from claw.memory import times
@@ -127,7 +130,17 @@ def _stage(agent: str, held: Iterable[HeldMemories], folder: Path,
         except ClawError as error:
             source.note(error.message.replace(
                 str(copy), str(each.root / each.path)))
-    return [replace(origin, aside=True) for origin in found]
+    return [replace(origin, aside=True, read=partial(_label, origin.read))
+            for origin in found]
+
+
+def _label(read: Callable[[Tally], Iterator[MemoryEntry]], tally: Tally
+           ) -> Iterator[MemoryEntry]:
+    """The memories, each labelled as text from elsewhere: whoever wrote
+    the folder may have written it."""
+    for entry in read(tally):
+        yield replace(entry, origin=join_origin(
+            {UNKNOWN, *split_origin(entry.origin)}))
 
 
 def _is_plain(copy: Path, source: Source, path: str) -> bool:
