@@ -70,6 +70,29 @@ def test_settings_that_cannot_be_read_keep_nothing_else_away(
     assert find(done, "skills").count("new") == 1
 
 
+DEEP = ".".join("a" * 3_000)
+LARGE = "0x" + "f" * 5_000
+
+
+@pytest.mark.parametrize(("agent", "text"), [
+    ("zeroclaw", f"{DEEP} = 1"), ("zeroclaw", f"[{DEEP}]\nb = 1"),
+    ("zeroclaw", f"default_temperature = {LARGE}"),
+    ("nanobot", f"{{agents: {{defaults: {{temperature: {LARGE}}}}}}}"),
+    ("openclaw", f"{{gateway: {{port: {LARGE}}}}}"),
+    ("hermes", "agent:\n  max_turns: 99999999999999999999"),
+    ("nanobot", '{"a":' * 300 + "1" + "}" * 300)])
+def test_a_number_or_a_name_without_end_was_a_fault_of_claw(
+        user_home, places, agent, text):
+    home = getattr(folders, agent)(user_home / f".{agent}")
+    (home / CONFIGS[agent]).write_text(text)
+
+    done = bring(places, home, agent)
+
+    assert done.error is None
+    assert any(CONFIGS[agent] in note for note in done.notes)
+    assert find(done, "skills").count("new") == 1
+
+
 @pytest.mark.parametrize("agent", AGENTS)
 def test_any_bytes_in_any_file_end_well(user_home, places, agent):
     dice = random.Random(7)

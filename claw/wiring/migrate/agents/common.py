@@ -96,7 +96,7 @@ def build_job(name: Any, schedule: Any, *, command: Any = None,
             prompt or None, enabled=enabled and not command,
             delivery=_read_delivery(delivery), origin="file", **more)
         check_job(spec)
-    except (UsageError, TypeError, ValueError) as error:
+    except (UsageError, TypeError, ValueError, OverflowError) as error:
         return HeldJob(label, None, getattr(error, "message", str(error)))
     why = "it is a command: it comes switched off" if command else (
         "it was switched off" if not enabled else "")

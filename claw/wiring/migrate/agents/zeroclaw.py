@@ -39,6 +39,7 @@ from claw.wiring.migrate.agents.common import (
     read_files,
 )
 from claw.wiring.migrate.agents.zeroclaw_schema import to_first_schema
+from claw.wiring.migrate.reading.bounds import check_values
 from claw.wiring.migrate.reading.source import Source
 
 _UNREADABLE = object()
@@ -70,8 +71,13 @@ def _read_config(home: Source) -> dict[str, Any]:
         return {}
     try:
         tree = parse(text, str(home.root / "config.toml"))
+        check_values(tree)
     except ConfigError as error:
         home.note(f"{error.message}; no settings are brought")
+        return {}
+    except ValueError as error:
+        home.note(f"{home.root / 'config.toml'}: {error}; no settings are "
+                  "brought")
         return {}
     return to_first_schema(tree, home.note)
 

@@ -19,6 +19,7 @@ from typing import Any
 
 from claw.core.errors import StorageError
 from claw.security.files import nofollow
+from claw.wiring.migrate.reading.bounds import check_values
 from claw.wiring.migrate.reading.foreign_sqlite import open_foreign
 from claw.wiring.migrate.reading.json5 import parse_json5
 
@@ -102,7 +103,9 @@ class Source:
         if text is None:
             return None
         try:
-            return _without_surrogates(parse_json5(text))
+            found = parse_json5(text)
+            check_values(found)
+            return _without_surrogates(found)
         except ValueError as error:
             self.note(f"{self.root / name} was left out: {error}")
             return None
