@@ -1,6 +1,7 @@
 """Brings what a plan has counted.
 
-Each part comes whole or not at all, and one that fails does not keep the
+Each part comes whole or not at all (a kill may leave some of its files,
+skills or sessions, each of them whole), and one that fails does not keep the
 others away. Whatever is there already is left alone, so the same migration
 can be run again: after an interruption it goes on where it stopped.
 """

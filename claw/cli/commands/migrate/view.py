@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from claw.cli.show.output import visible
+from claw.cli.show.output import join_lines, visible
 from claw.wiring.migrate import Found, Item, Part
 
 _MOST = 25  # lines of one fate; --json has all
@@ -34,9 +34,9 @@ def render(found: Found, parts: Sequence[Part], notes: Iterable[str], *,
     what comes, what is held back and what is left out, with reasons; not
     where it is `brief`."""
     version = f" ({found.version})" if found.version else ""
-    lines = [f"{found.agent} in {found.home}{version}"]
+    lines = [join_lines(f"{found.agent} in {found.home}{version}")]
     for part in parts:
-        lines.append(f"{part.name}: {_count(part)}")
+        lines.append(join_lines(f"{part.name}: {_count(part)}"))
         if not brief:
             lines += [f"  {line}" for line in _list_items(part)]
     return [visible(line) for line in [*lines, *(
@@ -65,14 +65,14 @@ def list_next(found: Found, parts: Sequence[Part], home: str) -> list[str]:
         steps.append("claw cron list")
     if has("memories", "new"):
         steps.append('claw memory recall "what do you know about me?"')
-    return steps
+    return [join_lines(step) for step in steps]
 
 
 def list_undo(parts: Iterable[Part]) -> Iterator[str]:
     """How each part is taken back."""
     for part in parts:
         if part.undo:
-            yield f"{part.name}: {part.undo}"
+            yield join_lines(f"{part.name}: {part.undo}")
 
 
 def _count(part: Part) -> str:
