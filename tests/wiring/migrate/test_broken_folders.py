@@ -79,7 +79,6 @@ LARGE = "0x" + "f" * 5_000
     ("zeroclaw", f"default_temperature = {LARGE}"),
     ("nanobot", f"{{agents: {{defaults: {{temperature: {LARGE}}}}}}}"),
     ("openclaw", f"{{gateway: {{port: {LARGE}}}}}"),
-    ("hermes", "agent:\n  max_turns: 99999999999999999999"),
     ("nanobot", '{"a":' * 300 + "1" + "}" * 300)])
 def test_a_number_or_a_name_without_end_was_a_fault_of_claw(
         user_home, places, agent, text):
@@ -91,6 +90,23 @@ def test_a_number_or_a_name_without_end_was_a_fault_of_claw(
     assert done.error is None
     assert any(CONFIGS[agent] in note for note in done.notes)
     assert find(done, "skills").count("new") == 1
+
+
+@pytest.mark.parametrize(("agent", "text"), [
+    ("zeroclaw", "default_temperature = {}\nagent.max_tool_iterations = {}"),
+    ("nanobot", "{{agents: {{defaults: {{temperature: {}, "
+                "maxToolIterations: {}}}}}}}"),
+    ("hermes", "agent:\n  max_turns: {}")])
+def test_a_large_number_is_refused_alone(user_home, places, agent, text):
+    home = getattr(folders, agent)(user_home / f".{agent}")
+    large = "9" * 400
+    (home / CONFIGS[agent]).write_text(text.format(large, large))
+
+    done = bring(places, home, agent)
+
+    assert done.error is None
+    assert not find(done, "settings").problem
+    assert "999" not in str(load(places, {}).raw)
 
 
 @pytest.mark.parametrize("agent", AGENTS)

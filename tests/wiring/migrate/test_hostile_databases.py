@@ -1,5 +1,6 @@
 """Databases of a folder that somebody else wrote."""
 
+import os
 import signal
 import sqlite3
 import subprocess
@@ -116,6 +117,27 @@ def test_a_database_was_copied_for_each_conversation(user_home, tmp_path,
                 if part.name == "sessions").count("new") == 10
     assert len(copied) == 1
     assert not list(tmp_path.glob("claw-migrate-*"))
+
+
+def test_copies_that_a_kill_left_are_removed_a_day_later(tmp_path,
+                                                         monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    (tmp_path / "mine").mkdir()
+    for name, target in (("old", None), ("new", None), ("link", "mine")):
+        path = tmp_path / f"claw-migrate-{name}"
+        if target:
+            path.symlink_to(tmp_path / target)
+        else:
+            path.mkdir()
+            (path / "0.db").write_text("x")
+    os.utime(tmp_path / "claw-migrate-old", (1, 1))
+    os.utime(tmp_path / "mine", (1, 1))
+
+    with source.keeping_copies():
+        pass
+
+    assert sorted(os.listdir(tmp_path)) == [
+        "claw-migrate-link", "claw-migrate-new", "mine"]
 
 
 def test_a_copy_that_has_no_room_is_told(user_home, monkeypatch):

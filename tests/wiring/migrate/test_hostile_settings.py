@@ -148,6 +148,7 @@ bot_token = "1:own"
      "web_search.searxng_instance_url"),
     ("[agent]\nreceipts = false", "agent.receipts"),
     ("[log]\nenabled = false", "log.enabled"),
+    ("[agent]\nmax_tool_iterations = 5000", "agent.max_tool_iterations"),
     ("[scheduler]\nmax_tasks = 9", "scheduler.max_tasks"),
     ("[heartbeat]\nmessage = 'do evil'", "heartbeat.message"),
     ('[security.sandbox]\nmode = "off"', "security.sandbox.mode"),
@@ -270,6 +271,8 @@ name = "odd"
         "time"]
 
     _, tree = bring(places, user_home, text, loosening=True)
+    items, _ = bring(places, user_home, text)
 
+    assert "hunter2" not in str(items)
     assert [row["name"] for row in tree.get("mcp.servers")] == [
         "time", "odd"]

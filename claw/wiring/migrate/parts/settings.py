@@ -30,6 +30,7 @@ from claw.wiring.migrate.parts.unasked import (
     SERVERS,
     explain_hold,
     explain_server,
+    hides_key,
 )
 from claw.wiring.sections import (
     NOTHING,
@@ -162,7 +163,6 @@ def _decide(setting: Setting, tree: Tree, unread: frozenset[Path],
 
     def say(fate: Fate, why: str, value: Any = value) -> Decided:
         return Decided(Item(join_key(path), fate, setting.source,
-                            _MASK if why == KEPT_PLAIN else
                             _show(path, _find_added(held, value) if is_list
                                  else value), why), path, value)
 
@@ -335,6 +335,10 @@ def _equal(one: Any, other: Any) -> bool:
 
 def _show(path: Path, value: Any) -> str:
     """A value as a person sees it, on one line, secrets masked."""
+    rows = value if path == SERVERS and isinstance(value, list) else ()
+    if hides_key(path, value) or any(
+            explain_server(row) == KEPT_PLAIN for row in rows):
+        return _MASK
     shown = mask(path, value)
     if is_secret(path) or isinstance(value, str):
         text = str(shown)

@@ -77,6 +77,8 @@ _SMALLER = {("autonomy", "max_actions_per_hour"),
             ("autonomy", "max_cost_per_day_cents"),
             ("cost", "daily_limit_usd"), ("cost", "monthly_limit_usd"),
             ("shell_tool", "timeout_secs")}
+_ITERATIONS = ("agent", "max_tool_iterations")
+_MOST_ITERATIONS = 100  # of one turn; each asks the model once
 # Why something waits: by the last part of its name, then by its table.
 _BY_KEY = ((re.compile("proxy"), "what claw sends would go through it"),
            (re.compile(r"url|host|address|server|endpoint|api_path"),
@@ -123,6 +125,9 @@ def explain_hold(path: Path, value: Any, own: Any, *, is_set: bool) -> str:
         return "more people could write to the agent" if is_set else ""
     if hides_key(path, value):
         return KEPT_PLAIN
+    if path == _ITERATIONS and _is_number(value) \
+            and value > _MOST_ITERATIONS:
+        return "it lets models cost more"
     if _may_come(path, value) or value == own \
             or _is_stricter(path, value, own):
         return ""

@@ -4,12 +4,12 @@
 from typing import Any
 
 _DEEPEST = 100
-_LARGEST = 1 << 63
+_LARGEST = 10 ** 1_000  # Python writes no number of 4,300 digits
 
 
 def check_values(tree: Any) -> None:
     """Raise ValueError for tables too deep to walk, and for whole numbers
-    that neither TOML nor SQLite holds."""
+    too long to be written."""
     level, depth = [tree], 0
     while level:
         if depth > _DEEPEST:
@@ -21,6 +21,6 @@ def check_values(tree: Any) -> None:
             elif isinstance(value, list):
                 below += value
             elif isinstance(value, int) and not (
-                    -_LARGEST <= value < _LARGEST):
+                    -_LARGEST < value < _LARGEST):
                 raise ValueError("it holds a number that is too large")
         level, depth = below, depth + 1

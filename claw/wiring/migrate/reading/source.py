@@ -11,8 +11,9 @@ import shutil
 import sqlite3
 import stat
 import tempfile
+import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,7 @@ _MOST_DEPTH = 4
 _TRIES = 3
 _SPARE = 64 << 20  # bytes that stay free beside a copy
 PREFIX = "claw-migrate-"
+_STALE_S = 86_400.0
 
 
 class _Copies:
@@ -55,7 +57,8 @@ _copies: ContextVar[_Copies | None] = ContextVar("_copies", default=None)
 @contextmanager
 def keeping_copies() -> Iterator[_Copies]:
     """While this is open a database is copied but once, however often it is
-    asked for. The copies go with it."""
+    asked for. The copies go with it, and those that a kill left behind."""
+    _remove_stale(Path(tempfile.gettempdir()), time.time() - _STALE_S)
     with tempfile.TemporaryDirectory(prefix=PREFIX) as folder:
         copies = _Copies(Path(folder))
         token = _copies.set(copies)
@@ -63,6 +66,17 @@ def keeping_copies() -> Iterator[_Copies]:
             yield copies
         finally:
             _copies.reset(token)
+
+
+def _remove_stale(folder: Path, before: float) -> None:
+    """Folders of copies that nobody has touched since."""
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.startswith(PREFIX) \
+                    and entry.is_dir(follow_symlinks=False):
+                found = entry.stat(follow_symlinks=False)
+                if found.st_uid == os.geteuid() and found.st_mtime < before:
+                    shutil.rmtree(entry.path, ignore_errors=True)
 
 
 class Source:
