@@ -10,7 +10,6 @@ cron-jobs, concepts/agent-workspace) and the schemas of its databases, read
 
 import sqlite3
 from collections.abc import Iterator
-from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -102,10 +101,14 @@ def _list_rows(home: Source, path: str) -> Iterator[HeldSession]:
             "SELECT DISTINCT session_id FROM transcript_events"
             " ORDER BY session_id LIMIT 20000")]
         names = {}
-        with suppress(sqlite3.Error):  # named otherwise before autumn
+        try:
             names = {str(row[0]): str(row[1]) for row in connection.execute(
                 "SELECT current_session_id, session_key"
                 " FROM session_nodes")}
+        except sqlite3.Error as error:  # named otherwise before autumn
+            if getattr(error, "sqlite_errorcode",
+                       None) == sqlite3.SQLITE_INTERRUPT:
+                raise
         for id in ids:
             yield HeldSession(names.get(id, id), home.root, path,
                               "openclaw-table", id)

@@ -43,7 +43,8 @@ def open_foreign(path: Path) -> Iterator[sqlite3.Connection]:
                 else sqlite3.SQLITE_OK)
             yield connection
         except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode != sqlite3.SQLITE_INTERRUPT:
+            if getattr(error, "sqlite_errorcode",
+                       None) != sqlite3.SQLITE_INTERRUPT:
                 raise
             if left >= 0:
                 raise KeyboardInterrupt from error
