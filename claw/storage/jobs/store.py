@@ -14,7 +14,13 @@ import os
 import secrets
 import sqlite3
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import (
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+)
 from contextlib import closing, contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -62,12 +68,21 @@ class SqliteJobs:
     def add(self, spec: JobSpec) -> Job:
         """Keep a new job. Raises UsageError for one that would never
         run."""
-        now = self._now()
-        job = self._place(Job(secrets.token_hex(6), spec, rfc3339(now),
-                              quiet_since=rfc3339(now)), now)
-        with self._writing() as connection:
-            self._put(connection, job)
+        job, = self.add_all([spec])
         return job
+
+    def add_all(self, specs: Iterable[JobSpec]) -> list[Job]:
+        """Keep new jobs, all or none."""
+        now = self._now()
+        jobs = [self._make(spec, now) for spec in specs]
+        with self._writing() as connection:
+            for job in jobs:
+                self._put(connection, job)
+        return jobs
+
+    def check_new(self, spec: JobSpec) -> None:
+        """Raise UsageError for what can't be a new job."""
+        self._make(spec, self._now())
 
     def get(self, id: str) -> Job:
         with self._reading() as connection:
@@ -298,6 +313,10 @@ class SqliteJobs:
             if found != "ok":
                 raise CorruptError(f"{self._path} is damaged: {found}")
             return len(self._select(connection, "1"))
+
+    def _make(self, spec: JobSpec, now: float) -> Job:
+        return self._place(Job(secrets.token_hex(6), spec, rfc3339(now),
+                               quiet_since=rfc3339(now)), now)
 
     def _place(self, job: Job, now: float) -> Job:
         """The job with its next time. Raises UsageError without one."""

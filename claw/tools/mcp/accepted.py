@@ -26,6 +26,8 @@ from claw.tools.mcp.names import name_file
 from claw.tools.mcp.settings import McpServerSettings
 
 _FOLDER = "mcp"
+# What the owner's yes is bound to, beside where the server is.
+_REACH = ("env", "network", "folders", "readable", "reads", "private")
 State: TypeAlias = Literal["accepted", "new", "changed", "gone"]
 
 
@@ -53,8 +55,9 @@ class ListedTool(msgspec.Struct, frozen=True, dict=True):
 class Acceptance(msgspec.Struct):
     """What is known of one server's tools, by their names.
 
-    `server` is the hash of where it is found: another program under the
-    same name is another server. `seen` are tools as the server listed them
+    `server` is the hash of where it is found and of what it may do: another
+    program under the same name is another server, and so is one that may
+    use the network now. `seen` are tools as the server listed them
     last, `digests` the hashes of `tools`, which the owner accepted.
     """
 
@@ -160,9 +163,13 @@ class AcceptedTools:
 
 
 def fingerprint(server: McpServerSettings) -> str:
-    """The hash of where a server is found: its program and arguments, or
-    its address."""
+    """The hash of where a server is found, its program and arguments or
+    its address, and of what it may do beyond the least."""
     where = ([server.url] if server.transport == "http"
              else [server.command, *server.args])
-    return hashlib.sha256(json.dumps([server.transport, where]).encode()
-                          ).hexdigest()
+    least = McpServerSettings()
+    wider = {name: value for name in _REACH
+             if (value := getattr(server, name)) != getattr(least, name)}
+    return hashlib.sha256(json.dumps(
+        [server.transport, where, *([wider] if wider else ())],
+        sort_keys=True).encode()).hexdigest()

@@ -108,13 +108,15 @@ class Holdings(Value):
 
 
 class Item(Value):
-    """One thing of a part, as a person sees it; secrets are masked."""
+    """One thing of a part, as a person sees it; secrets are masked.
+    `lines` are the beginning of a text that the agent would read."""
 
     name: str
     fate: Fate
     source: str = ""
     shown: str = ""
     why: str = ""
+    lines: tuple[str, ...] = ()
 
 
 class Part(Value):

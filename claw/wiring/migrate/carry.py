@@ -1,6 +1,7 @@
 """Brings what a plan has counted.
 
-Each part comes whole or not at all, and one that fails does not keep the
+Each part comes whole or not at all (a kill may leave some of its files,
+skills or sessions, each of them whole), and one that fails does not keep the
 others away. Whatever is there already is left alone, so the same migration
 can be run again: after an interruption it goes on where it stopped.
 """
@@ -23,6 +24,7 @@ from claw.wiring.migrate.parts import (
     skills,
 )
 from claw.wiring.migrate.plan import Notify, Plan
+from claw.wiring.migrate.reading.source import keeping_copies
 
 
 class Report(Value):
@@ -67,7 +69,8 @@ def _carry(name: str, plan: Plan, notes: list[str], now: datetime) -> Part:
     if name == "memories":
         return memories.carry(agent, held.memories, tree, notes)
     if name == "sessions":
-        return sessions.carry(agent, held.sessions, tree, notes)
+        with keeping_copies():
+            return sessions.carry(agent, held.sessions, tree, notes)
     return jobs.carry(held.jobs, places, set(list_configured(tree)),
                            now)
 

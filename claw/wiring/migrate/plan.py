@@ -18,6 +18,7 @@ from claw.wiring.migrate.parts import (
     settings,
     skills,
 )
+from claw.wiring.migrate.reading.source import keeping_copies
 
 Notify = Callable[[str], None]
 READERS: dict[str, Callable[[Found], Holdings]] = {
@@ -53,15 +54,16 @@ def plan(found: Found, places: Places, *, only: Collection[str] = PARTS,
     not.
     """
     check_parts(only)
-    holdings = read_holdings(found)
-    notes = list(holdings.notes)
-    tree = load(places)
-    parts = []
-    for name in PARTS:
-        if name in only:
-            notify(f"looking at {name}")
-            parts.append(_look(name, found, holdings, tree, notes,
-                               loosening, now()))
+    with keeping_copies():
+        holdings = read_holdings(found)
+        notes = list(holdings.notes)
+        tree = load(places)
+        parts = []
+        for name in PARTS:
+            if name in only:
+                notify(f"looking at {name}")
+                parts.append(_look(name, found, holdings, tree, notes,
+                                   loosening, now()))
     return Plan(found, places, tuple(parts), tuple(notes), loosening,
                 holdings)
 

@@ -291,7 +291,8 @@ def other_agent(environment, tmp_path):
     (folder / "workspace").mkdir(parents=True)
     (folder / "workspace/SOUL.md").write_text("Be kind to Mina.")
     (folder / "config.toml").write_text(
-        'default_provider = "ollama"\ndefault_model = "tiny"\n')
+        'default_provider = "ollama"\ndefault_model = "tiny"\n'
+        '[agent]\nreceipts = false\n')
     return folder
 
 
@@ -300,7 +301,10 @@ def test_another_agent_is_brought_when_it_is_named(claw, home, other_agent):
                 "--no-test", "--json")
 
     assert done.code == 0
-    assert "settings: 2 new" in done.err
+    assert "settings: 2 new, 1 held back" in done.err
+    assert "+ default_model = tiny" in done.err
+    assert "! agent.receipts = false: it turns a record" in done.err
+    assert "agent" not in read(home)
     assert read(home)["default_model"] == "tiny"
     assert (home / "workspace/SOUL.md").read_text() == "Be kind to Mina."
 
@@ -391,7 +395,7 @@ def test_a_service_that_fails_is_told_and_the_rest_goes_on(
                 env={"PATH": "/nowhere"})
 
     assert done.code == 5
-    assert "systemctl can't be run" in done.err
+    assert "there is no systemd here" in done.err
     assert "claw: Hello, owner." in done.out
     assert "Next:" in done.out
     assert not (home / FILE).exists()

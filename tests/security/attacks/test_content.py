@@ -291,14 +291,14 @@ def test_case_80_a_skill_that_hides_a_program(claw, home, file, text, said):
 
 
 @pytest.mark.parametrize("change", ["SAYS", "SAYS_OF_WORD"])
-def test_case_81_a_server_that_changes_a_tool(claw, change):
+def test_case_81_a_server_that_changes_a_tool(claw, home, change):
     """After the owner's yes its description says something else: it is not
     run and not shown to a model, whoever approves, until he has seen it."""
     servers = Path(__file__).parents[2] / "tools/mcp"
     claw("mcp", "add", "raw", "--readable", str(servers), "--",
          sys.executable, "-I", str(servers / "raw_server.py"), "well")
-    claw("mcp", "accept", "raw", "--yes")
     claw("config", "set", "mcp.servers.0.reads", '["say"]')
+    claw("mcp", "accept", "raw", "--yes")
     with FakeOpenAI([tool_call("raw__say", word="count:"), "done"] * 3
                     ) as model:
         def ask(*words):
@@ -307,7 +307,7 @@ def test_case_81_a_server_that_changes_a_tool(claw, change):
                  "--yes")
             return json.dumps([chat.body for chat in model.chats])
         before = ask("--tools", "raw__say")
-        claw("config", "set", f"mcp.servers.0.env.{change}", CANARY)
+        (home / "mcp/raw/says.json").write_text(json.dumps({change: CANARY}))
         after = ask("--tools", "raw__say")
         found = ask("--tools", "tool_search,raw__say")
 

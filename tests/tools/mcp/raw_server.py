@@ -8,6 +8,11 @@ import sys
 import time
 
 WAY = sys.argv[1]
+try:  # what it says from now on, in the folder that is its HOME
+    with open(os.path.expanduser("~/says.json")) as file:
+        os.environ.update(json.load(file))
+except OSError:
+    pass
 CALLS = []
 SAID = {"name": "say", "description": os.environ.get("SAYS", "Say a word."),
         "inputSchema": {"type": "object", "properties": {

@@ -1,5 +1,6 @@
 """What counts is what the owner accepted, not what a server says now."""
 
+import hashlib
 import json
 import threading
 import time
@@ -99,6 +100,26 @@ def test_another_program_of_the_same_name_is_another_server(tmp_path):
 
     assert file.load().offered == [TEA]
     assert other.load().offered == []
+
+
+@pytest.mark.parametrize("more", [
+    {"env": {"LD_PRELOAD": "/tmp/x.so"}}, {"network": "on"},
+    {"folders": ["/"]}, {"readable": ["/"]}, {"reads": ["*"]},
+    {"private": True}])
+def test_a_server_that_may_more_kept_its_acceptance(tmp_path, more):
+    desk = Desk(tmp_path)
+    file = AcceptedTools(desk.home, McpServerSettings(name="a", command="c"))
+    found = accepted(TEA)
+    found.server = file.load().server
+    file.save(found)
+    assert found.server == hashlib.sha256(
+        b'["stdio", ["c"]]').hexdigest()  # as it was before
+
+    wider = AcceptedTools(desk.home, McpServerSettings(
+        name="a", command="c", **more))
+
+    assert wider.load().offered == []
+    assert file.load().offered == [TEA]
 
 
 @pytest.mark.parametrize("text", [b"", b"{", b"[]", b'{"server": 1}',

@@ -43,8 +43,8 @@ def migrate(context: typer.Context,
                 "--only", metavar="PARTS", help="Some of: settings, files, "
                 "memories, skills, sessions, jobs; commas between.")] = None,
             loosen: Annotated[bool, typer.Option(
-                "--loosen", help="Bring also what lowers a guard: more "
-                "commands, full autonomy, everybody in an allow-list."
+                "--loosen", help="Bring also the settings that are held "
+                "back: addresses, people, programs, more autonomy."
                 )] = False,
             yes: Annotated[bool, typer.Option(
                 "--yes", help="Do it without asking.")] = False) -> None:

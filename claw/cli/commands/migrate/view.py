@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from claw.cli.show.output import visible
+from claw.cli.show.output import join_lines, visible
 from claw.wiring.migrate import Found, Item, Part
 
 _MOST = 25  # lines of one fate; --json has all
@@ -34,9 +34,9 @@ def render(found: Found, parts: Sequence[Part], notes: Iterable[str], *,
     what comes, what is held back and what is left out, with reasons; not
     where it is `brief`."""
     version = f" ({found.version})" if found.version else ""
-    lines = [f"{found.agent} in {found.home}{version}"]
+    lines = [join_lines(f"{found.agent} in {found.home}{version}")]
     for part in parts:
-        lines.append(f"{part.name}: {_count(part)}")
+        lines.append(join_lines(f"{part.name}: {_count(part)}"))
         if not brief:
             lines += [f"  {line}" for line in _list_items(part)]
     return [visible(line) for line in [*lines, *(
@@ -55,6 +55,8 @@ def list_next(found: Found, parts: Sequence[Part], home: str) -> list[str]:
         steps.append("claw doctor")
     if has("settings", "held"):
         steps.append(f"claw migrate {found.agent} {home} --loosen --dry-run")
+    if has("files", "new"):
+        steps.append("claw security review")
     if has("skills", "new"):
         names = [item.name for item in by_name["skills"].items
                  if item.fate == "new"]
@@ -63,14 +65,14 @@ def list_next(found: Found, parts: Sequence[Part], home: str) -> list[str]:
         steps.append("claw cron list")
     if has("memories", "new"):
         steps.append('claw memory recall "what do you know about me?"')
-    return steps
+    return [join_lines(step) for step in steps]
 
 
 def list_undo(parts: Iterable[Part]) -> Iterator[str]:
     """How each part is taken back."""
     for part in parts:
         if part.undo:
-            yield f"{part.name}: {part.undo}"
+            yield join_lines(f"{part.name}: {part.undo}")
 
 
 def _count(part: Part) -> str:
@@ -97,8 +99,9 @@ def _list_items(part: Part) -> Iterator[str]:
         return
     for fate, mark in _MARKS.items():
         items = [item for item in part.items if item.fate == fate]
-        yield from (f"{mark} {_spell(part.name, item)}"
-                    for item in items[:_MOST])
+        for item in items[:_MOST]:
+            yield f"{mark} {_spell(part.name, item)}"
+            yield from (f"    | {line}" for line in item.lines)
         if len(items) > _MOST:
             yield f"{mark} and {len(items) - _MOST:,} more: --json names all"
 

@@ -29,6 +29,15 @@ _MOST_IDENTITY = 1 << 20
 _MOST_JOBS = 2_000
 
 
+def open_workspace(path: Path, home: Path, notes: list[str]) -> Source:
+    """A workspace below an agent's home, or beside it; no link leads to
+    it."""
+    base = home if path.is_relative_to(home) else home.parent
+    if not path.is_relative_to(base):  # named by a way that has links
+        path, base = path.resolve(), base.resolve()
+    return Source(path, notes, base=base)
+
+
 def read_files(source: Source) -> Iterator[HeldFile]:
     """The files of a workspace that are part of the prompt, those with
     something in them."""
@@ -88,7 +97,7 @@ def build_job(name: Any, schedule: Any, *, command: Any = None,
             prompt or None, enabled=enabled and not command,
             delivery=_read_delivery(delivery), origin="file", **more)
         check_job(spec)
-    except (UsageError, TypeError, ValueError) as error:
+    except (UsageError, TypeError, ValueError, OverflowError) as error:
         return HeldJob(label, None, getattr(error, "message", str(error)))
     why = "it is a command: it comes switched off" if command else (
         "it was switched off" if not enabled else "")

@@ -28,6 +28,7 @@ from claw.wiring.migrate.agents.common import (
     read_files,
 )
 from claw.wiring.migrate.agents.hermes_settings import list_settings
+from claw.wiring.migrate.reading.bounds import check_values
 from claw.wiring.migrate.reading.env_file import parse_env
 from claw.wiring.migrate.reading.source import Source
 from claw.wiring.migrate.reading.yaml_subset import parse_yaml
@@ -62,6 +63,7 @@ def _read_config(home: Source) -> dict[str, Any]:
         return {}
     try:
         config = parse_yaml(data.decode("utf-8-sig", "replace"))
+        check_values(config)
     except ValueError as error:
         home.note(f"{home.root / 'config.yaml'}: {error}; its settings are "
                   "not brought")

@@ -30,6 +30,7 @@ from claw.wiring.migrate.agents.common import (
     list_skills,
     list_transcripts,
     local_zone,
+    open_workspace,
     read_files,
 )
 from claw.wiring.migrate.agents.mcp_servers import list_servers
@@ -65,7 +66,8 @@ def read(found: Found) -> Holdings:
     home = Source(found.home, notes)
     raw = home.json("config.json")
     config = _camel(raw) if isinstance(raw, dict) else {}
-    work = Source(_find_workspace(config, found, home), notes)
+    work = open_workspace(_find_workspace(config, found, home), found.home,
+                          notes)
     zone = get(config, "agents", "defaults", "timezone") or local_zone()
     jobs = [job for source in (home, work)
             for job in _list_jobs(source, zone)]

@@ -10,7 +10,6 @@ cron-jobs, concepts/agent-workspace) and the schemas of its databases, read
 
 import sqlite3
 from collections.abc import Iterator
-from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ from claw.wiring.migrate.agents.common import (
     list_skills,
     list_transcripts,
     local_zone,
+    open_workspace,
     read_files,
 )
 from claw.wiring.migrate.agents.openclaw_settings import list_settings
@@ -40,7 +40,8 @@ def read(found: Found) -> Holdings:
     home = Source(found.home, notes)
     config = next((held for name in _CONFIGS
                    if isinstance(held := home.json(name), dict)), {})
-    work = Source(_find_workspace(config, found, home), notes)
+    work = open_workspace(_find_workspace(config, found, home), found.home,
+                          notes)
     settings = list_settings(config, parse_env(home.text(".env") or ""),
                              home)
     return Holdings(
@@ -100,10 +101,14 @@ def _list_rows(home: Source, path: str) -> Iterator[HeldSession]:
             "SELECT DISTINCT session_id FROM transcript_events"
             " ORDER BY session_id LIMIT 20000")]
         names = {}
-        with suppress(sqlite3.Error):  # named otherwise before autumn
+        try:
             names = {str(row[0]): str(row[1]) for row in connection.execute(
                 "SELECT current_session_id, session_key"
                 " FROM session_nodes")}
+        except sqlite3.Error as error:  # named otherwise before autumn
+            if getattr(error, "sqlite_errorcode",
+                       None) == sqlite3.SQLITE_INTERRUPT:
+                raise
         for id in ids:
             yield HeldSession(names.get(id, id), home.root, path,
                               "openclaw-table", id)

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from claw.config.keys import SEALED, is_secret
+from claw.config.known import real_path
 from claw.config.parse import parse
 from claw.config.secrets import unseal
 from claw.core.errors import ConfigError
@@ -34,9 +35,11 @@ from claw.wiring.migrate.agents.common import (
     list_memories,
     list_skills,
     list_transcripts,
+    open_workspace,
     read_files,
 )
 from claw.wiring.migrate.agents.zeroclaw_schema import to_first_schema
+from claw.wiring.migrate.reading.bounds import check_values
 from claw.wiring.migrate.reading.source import Source
 
 _UNREADABLE = object()
@@ -46,11 +49,12 @@ def read(found: Found) -> Holdings:
     """What a ZeroClaw folder holds."""
     notes: list[str] = []
     home = Source(found.home, notes)
-    work = Source(found.workspace or found.home / "workspace", notes)
+    work = open_workspace(found.workspace or found.home / "workspace",
+                          found.home, notes)
     tree = _read_config(home)
     jobs = list(_config_jobs(tree))
-    if isinstance(get(tree, "cron", "jobs"), list):
-        del tree["cron"]["jobs"]
+    if isinstance(get(tree, "cron"), dict):
+        tree["cron"].pop("jobs", None)
     settings = [*_list_settings(tree, home), *_profiles(home)]
     data = home if home.names("data", folders=True) else None
     return Holdings(
@@ -67,8 +71,13 @@ def _read_config(home: Source) -> dict[str, Any]:
         return {}
     try:
         tree = parse(text, str(home.root / "config.toml"))
+        check_values(tree)
     except ConfigError as error:
         home.note(f"{error.message}; no settings are brought")
+        return {}
+    except ValueError as error:
+        home.note(f"{home.root / 'config.toml'}: {error}; no settings are "
+                  "brought")
         return {}
     return to_first_schema(tree, home.note)
 
@@ -83,7 +92,10 @@ def _list_settings(tree: Mapping[str, Any], home: Source
             yield Setting(source, None, None, "it is encrypted with a key "
                           "that is not there; set it anew")
         else:
-            yield Setting(source, path, opened)
+            is_servers = real_path(path) == ("mcp", "servers") \
+                and isinstance(opened, list)
+            yield Setting(source, (*real_path(path), "+") if is_servers
+                          else path, opened)
 
 
 class _Unsealer:
@@ -159,8 +171,10 @@ def _list_sessions(home: Source) -> Iterator[HeldSession]:
 
 
 def _config_jobs(tree: Mapping[str, Any]) -> Iterator[HeldJob]:
+    """An array of tables, or a table with a name or a number each."""
     jobs = get(tree, "cron", "jobs")
-    for job in jobs if isinstance(jobs, list) else ():
+    for job in (jobs.values() if isinstance(jobs, dict) else
+                jobs if isinstance(jobs, list) else ()):
         if isinstance(job, dict):
             yield _build(job, job.get("name") or job.get("id"),
                          job.get("schedule"), job.get("delivery"))

@@ -1,19 +1,27 @@
 """The files of the prompt: AGENTS.md, SOUL.md and their like.
 
 One that claw has with another text stays; the other's is put beside it as
-NAME.from-AGENT.md, where no prompt reads it.
+NAME.from-AGENT.md, where no prompt reads it. One that is new lies there and
+waits, as what a command changes does: it counts after the owner's yes (claw
+security review).
 """
 
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from claw.config.places import Places
 from claw.core.errors import StorageError
+from claw.core.folders import make_private
 from claw.security.files import nofollow
+from claw.security.files.paths import WATCHED_FILES
+from claw.security.watched.record import write_held
 from claw.text.plural import plural
 from claw.wiring.migrate import Fate, HeldFile, Item, Part
 
 _MOST = 16 << 20
+_SHOWN, _LONGEST = 12, 160  # lines of a text, and letters of a line
+_WAITS = "it counts after your yes: claw security review"
 
 
 def look(agent: str, held: Iterable[HeldFile], places: Places) -> Part:
@@ -31,12 +39,19 @@ def carry(agent: str, held: Iterable[HeldFile], places: Places) -> Part:
         for each in held:
             item, name = _decide(agent, each, places)
             if name is not None:
-                nofollow.write(places.workspace, name, (each.data,))
                 put.append(name)
+                if name in WATCHED_FILES:
+                    make_private(places.workspace)
+                    write_held(places.workspace, name, each.data)
+                else:
+                    nofollow.write(places.workspace, name, (each.data,))
             items.append(item)
-    except OSError as error:
+    except (OSError, StorageError) as error:
         for name in put:
-            nofollow.remove(places.workspace, name)
+            with suppress(OSError, StorageError):
+                nofollow.remove(places.workspace, name)
+        if isinstance(error, StorageError):
+            raise
         raise StorageError(
             f"{places.workspace}: {error.strerror}; no file was brought",
             hint="check the folder and the free space") from error
@@ -52,7 +67,8 @@ def _decide(agent: str, each: HeldFile, places: Places
     if own == each.data:
         return Item(each.name, "same", shown=size), None
     if own is None or not own.strip():
-        return Item(each.name, "new", shown=size), each.name
+        return Item(each.name, "new", shown=size, why=_WAITS,
+                    lines=_show(each.data)), each.name
     path = Path(each.name)
     beside = f"{path.stem}.from-{agent}{path.suffix}"
     held = _read(places, beside)
@@ -70,6 +86,15 @@ def _decide(agent: str, each: HeldFile, places: Places
     fate: Fate = "aside"
     return Item(each.name, fate, shown=size,
                 why=f"claw has another: it comes as {beside}"), beside
+
+
+def _show(data: bytes) -> tuple[str, ...]:
+    """The beginning of a text, each line cut."""
+    lines = data.decode("utf-8", "replace").split("\n")
+    shown = [line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"
+             for line in lines[:_SHOWN]]
+    more = len(lines) - len(shown)
+    return (*shown, *([f"… {more:,} more lines"] if more > 1 else ()))
 
 
 def _read(places: Places, name: str) -> bytes | None:

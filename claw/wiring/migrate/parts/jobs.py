@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable
 from datetime import UTC, datetime
 
 from claw.config.places import Places
-from claw.core.errors import ClawError, UsageError
+from claw.core.errors import UsageError
 from claw.core.value import Value, replace
 from claw.storage.jobs.model import JobSpec
 from claw.storage.jobs.schedule import next_run
@@ -35,23 +35,21 @@ def look(held: Iterable[HeldJob], places: Places,
 
 def carry(held: Iterable[HeldJob], places: Places,
           channels: Collection[str], now: datetime) -> Part:
-    """Keep those that are new; where one can't be kept none is."""
+    """Keep those that are new, all or none."""
     store = SqliteJobs(jobs_path(places), channels=lambda: channels)
-    items, added = [], []
+    items, new = [], []
     for each in _decide(held, store, channels, now):
         item = each.item
         if each.spec is not None:
             try:
-                added.append(store.add(each.spec).id)
+                store.check_new(each.spec)
+                new.append(each.spec)
             except UsageError as error:
                 item = replace(item, fate="left", why=error.message)
-            except ClawError:
-                for id in added:
-                    store.remove(id)
-                raise
         items.append(item)
+    added = store.add_all(new) if new else []
     return Part("jobs", tuple(items), undo="claw cron remove "
-                + " ".join(added) if added else "")
+                + " ".join(job.id for job in added) if added else "")
 
 
 def _decide(held: Iterable[HeldJob], store: SqliteJobs,

@@ -2,20 +2,24 @@
 
 Each file is copied first: what is imported is read neither through a link
 nor while its agent writes it. Memories never take the place of others:
-another text under a key that is taken gets a key of its own.
+another text under a key that is taken gets a key of its own. Each is
+labelled as text from elsewhere: a turn that recalls one asks the owner before
+it sends, runs or stores something.
 """
 
 import contextlib
 import json
+import sqlite3
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
 from claw.config.tree import Tree
 from claw.core.errors import ClawError
+from claw.core.labels import UNKNOWN, join_origin, split_origin
 from claw.core.memory import CORE, DAILY, MemoryEntry
 from claw.core.value import replace
 from claw.memory import times
@@ -30,7 +34,8 @@ from claw.memory.importers.migration import (
 from claw.memory.sqlite.backend import FILE
 from claw.wiring.memory import open_backend
 from claw.wiring.migrate import HeldMemories, Item, Part
-from claw.wiring.migrate.reading.source import Source
+from claw.wiring.migrate.reading.foreign_sqlite import open_foreign
+from claw.wiring.migrate.reading.source import PREFIX, Source
 
 _SECTION = "\n§\n"
 
@@ -58,7 +63,7 @@ def _run(agent: str, held: Iterable[HeldMemories], tree: Tree,
             yield entry
 
     copy, undo = None, ""
-    with tempfile.TemporaryDirectory(prefix="claw-migrate-") as folder:
+    with tempfile.TemporaryDirectory(prefix=PREFIX) as folder:
         origins = _stage(agent, held, Path(folder), notes)
         if not origins:
             return Part("memories")
@@ -111,7 +116,8 @@ def _stage(agent: str, held: Iterable[HeldMemories], folder: Path,
         copy.parent.mkdir()
         try:
             if each.form == "database":
-                if source.copy_database(each.path, copy):
+                if source.copy_database(each.path, copy) \
+                        and _is_plain(copy, source, each.path):
                     found.append(reference.open_database(copy, agent))
             elif source.copy(each.path, copy):
                 read = _READERS.get(each.form)
@@ -124,7 +130,28 @@ def _stage(agent: str, held: Iterable[HeldMemories], folder: Path,
         except ClawError as error:
             source.note(error.message.replace(
                 str(copy), str(each.root / each.path)))
-    return [replace(origin, aside=True) for origin in found]
+    return [replace(origin, aside=True, read=partial(_label, origin.read))
+            for origin in found]
+
+
+def _label(read: Callable[[Tally], Iterator[MemoryEntry]], tally: Tally
+           ) -> Iterator[MemoryEntry]:
+    """The memories, each labelled as text from elsewhere: whoever wrote
+    the folder may have written it."""
+    for entry in read(tally):
+        yield replace(entry, origin=join_origin(
+            {UNKNOWN, *split_origin(entry.origin)}))
+
+
+def _is_plain(copy: Path, source: Source, path: str) -> bool:
+    """Whether its memories are a table; a view may never end."""
+    try:
+        with open_foreign(copy) as connection:
+            connection.execute("SELECT * FROM memories LIMIT 0")
+    except sqlite3.Error as error:
+        source.note(f"{source.root / path} was left out: {error}")
+        return False
+    return True
 
 
 def _read_sections(path: Path, name: str, _: Tally

@@ -75,7 +75,7 @@ class _Keeper:
         self.store: SessionStore = open_sessions(tree.places)
 
     def decide(self, held: HeldSession) -> _Decided:
-        name = f"{self._agent}:{held.name}"[:_LONGEST_NAME]
+        name = " ".join(f"{self._agent}:{held.name}".split())[:_LONGEST_NAME]
         lines = read_transcript(held, self._notes)
         where = str(held.root / held.path)
         if not lines:

@@ -1,12 +1,14 @@
 """The other agent's settings against claw's own.
 
-A setting that claw has with another value stays claw's. One that would
-lower a guard is held back. What remains is tried against the plug-in that
-reads it, so that no text is made that claw would refuse.
+A setting that claw has with another value stays claw's. One that is not
+known to be harmless is held back (unasked.py, belonging.py). What remains is
+tried against the plug-in that reads it, so that no text is made that claw
+would refuse.
 """
 
 import copy
-from collections.abc import Iterable, Iterator
+import os
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from claw.config.display import mask, to_toml
@@ -17,11 +19,19 @@ from claw.config.places import Places
 from claw.config.store import current
 from claw.config.tree import Tree, lay_over
 from claw.core.errors import ClawError, ConfigError, UsageError
-from claw.core.value import Value
+from claw.core.value import Value, replace
 from claw.wiring.apply import find_new
 from claw.wiring.checks.parts import run_part_checks
 from claw.wiring.migrate import Fate, Item, Part, Setting
-from claw.wiring.migrate.parts.loosening import EVERYBODY, loosens
+from claw.wiring.migrate.parts.belonging import Judge
+from claw.wiring.migrate.parts.unasked import (
+    EVERYBODY,
+    KEPT_PLAIN,
+    SERVERS,
+    explain_hold,
+    explain_server,
+    hides_key,
+)
 from claw.wiring.sections import (
     NOTHING,
     default_at,
@@ -32,6 +42,7 @@ from claw.wiring.sections import (
 )
 
 _LONGEST = 60
+_MASK = "********"
 MOST = 1_000  # settings; a config.toml has at most 1 MiB
 _PEOPLE = "allowed_users"
 # A check of wiring/checks/parts.py -> where its settings stand.
@@ -47,6 +58,7 @@ _OWN = {("memory", "backend"): "claw's memory stays where it is",
         ("gateway", "paired_tokens"): "make keys anew: claw gateway token "
                                       "add NAME",
         ("secrets", "encrypt"): "claw keeps secrets encrypted"}
+_HEARTBEAT = ("heartbeat", "enabled")
 
 
 class Decided(Value):
@@ -68,7 +80,30 @@ def compare(settings: Iterable[Setting], tree: Tree, *, loosening: bool
             if found.item.fate == "new":
                 taken.add(found.path)
             decided.append(found)
-    return _try(decided, tree)
+    if loosening:
+        return _try(decided, tree)
+    full = lay_over(Tree(tree.places, copy.deepcopy(tree.raw)))
+    while True:  # what is refused may be the key of what is left
+        before = list(decided)
+        decided = _try(_hold_strays(decided, full), tree)
+        if decided == before:
+            return decided
+
+
+def _hold_strays(decided: list[Decided], full: Tree) -> list[Decided]:
+    """What lacks a key or a token of its own is held back."""
+    coming = [number for number, each in enumerate(decided)
+              if each.item.fate == "new"]
+    named = next((each.value for each in decided
+                  if each.path == ("default_provider",)), None)
+    held = Judge(full, os.environ, [
+        (decided[number].path, decided[number].value) for number in coming],
+        named).judge()
+    for place, why in held.items():
+        each = decided[coming[place]]
+        decided[coming[place]] = replace(each, item=replace(
+            each.item, fate="held", why=why))
+    return decided
 
 
 def build_part(decided: Iterable[Decided]) -> Part:
@@ -120,7 +155,7 @@ def _decide(setting: Setting, tree: Tree, unread: frozenset[Path],
         return
     path = real_path(setting.key[:-1] if setting.key[-1] == APPEND
                      else setting.key)
-    refusal = _find_refusal(path, unread)
+    refusal = _find_refusal(path, setting.value, unread)
     own = NOTHING if refusal else _read_own(tree, path)
     held = default_at(path) if own is NOTHING else own
     is_list = path[-1] == _PEOPLE or setting.key[-1] == APPEND
@@ -139,24 +174,51 @@ def _decide(setting: Setting, tree: Tree, unread: frozenset[Path],
         yield say("left", "it comes from another place of it")
     elif own is not NOTHING and not is_list:
         yield say("left", f"claw has {_show(path, own)}")
+    elif path == SERVERS and isinstance(value, list):
+        yield from _decide_servers(value, held, say, loosening=loosening)
     else:
-        lowers = loosens(path, value, None if held is NOTHING else held,
-                         is_set=own is not NOTHING)
-        if not lowers or loosening:
-            yield say("new", "")
+        why = explain_hold(path, value, None if held is NOTHING else held,
+                           is_set=own is not NOTHING)
+        if not why or loosening:
+            yield say("new", why if why == KEPT_PLAIN else "")
             return
         named = [each for each in value if each != EVERYBODY] \
-            if path[-1] == _PEOPLE and own is NOTHING else []
+            if path[-1] == _PEOPLE and own is NOTHING \
+            and isinstance(value, list) else []
         if named:
             yield say("new", "", named)
             value = [EVERYBODY]
-        yield say("held", lowers, value)
+        yield say("held", why, value)
 
 
-def _find_refusal(path: Path, unread: frozenset[Path]) -> str:
-    """Why claw can't take a setting of this name, "" where it can."""
+def _decide_servers(rows: list[Any], held: Any, say: Callable[..., Decided],
+                    *, loosening: bool) -> Iterator[Decided]:
+    """The plain rows, then those that wait, by their reasons."""
+    own = list(held) if isinstance(held, list | tuple) else []
+    reasons = {number: why for number, row in enumerate(rows)
+               if number >= len(own) and (why := explain_server(row))}
+    if loosening:
+        yield say("new", KEPT_PLAIN if KEPT_PLAIN in reasons.values() else "",
+                  rows)
+        return
+    plain = [row for number, row in enumerate(rows) if number not in reasons]
+    if len(plain) > len(own):
+        yield say("new", "", plain)
+    for number, why in reasons.items():
+        yield say("held", why, [rows[number]])
+
+
+def _find_refusal(path: Path, value: Any, unread: frozenset[Path]) -> str:
+    """Why claw can't take a setting, "" where it can."""
     if path in _OWN:
         return _OWN[path]
+    if path[:2] == ("cron", "jobs"):
+        return "jobs come as jobs, switched off"
+    if path == _HEARTBEAT and value is not False:
+        return ("nothing runs by itself after a migration: claw config set "
+                "heartbeat.enabled true")
+    if any(is_array(path[:size]) for size in range(1, len(path))):
+        return "entries of a list come whole; none of claw's is changed"
     if not is_meaningful(path):
         return "claw has no such setting"
     if (kind_at(path) is None and not is_array(path)) or path in unread:
@@ -273,6 +335,10 @@ def _equal(one: Any, other: Any) -> bool:
 
 def _show(path: Path, value: Any) -> str:
     """A value as a person sees it, on one line, secrets masked."""
+    rows = value if path == SERVERS and isinstance(value, list) else ()
+    if hides_key(path, value) or any(
+            explain_server(row) == KEPT_PLAIN for row in rows):
+        return _MASK
     shown = mask(path, value)
     if is_secret(path) or isinstance(value, str):
         text = str(shown)

@@ -11,13 +11,17 @@ import shutil
 import sqlite3
 import stat
 import tempfile
+import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
 from claw.core.errors import StorageError
 from claw.security.files import nofollow
+from claw.wiring.migrate.reading.bounds import check_values
+from claw.wiring.migrate.reading.foreign_sqlite import open_foreign
 from claw.wiring.migrate.reading.json5 import parse_json5
 
 MOST_TEXT = 8 << 20
@@ -25,13 +29,64 @@ MOST_DATABASE = 4 << 30
 _MOST_NAMES = 20_000
 _MOST_DEPTH = 4
 _TRIES = 3
+_SPARE = 64 << 20  # bytes that stay free beside a copy
+PREFIX = "claw-migrate-"
+_STALE_S = 86_400.0
+
+
+class _Copies:
+    """Copies of databases in a folder, each made once."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._made: dict[Path, Path | None] = {}
+
+    def find(self, source: "Source", name: str) -> Path | None:
+        """The copy; None where none could be made."""
+        path = source.root / name
+        if path not in self._made:
+            copy = self._folder / f"{len(self._made)}.db"
+            self._made[path] = copy if source.has(name) \
+                and source.copy_database(name, copy) else None
+        return self._made[path]
+
+
+_copies: ContextVar[_Copies | None] = ContextVar("_copies", default=None)
+
+
+@contextmanager
+def keeping_copies() -> Iterator[_Copies]:
+    """While this is open a database is copied but once, however often it is
+    asked for. The copies go with it, and those that a kill left behind."""
+    _remove_stale(Path(tempfile.gettempdir()), time.time() - _STALE_S)
+    with tempfile.TemporaryDirectory(prefix=PREFIX) as folder:
+        copies = _Copies(Path(folder))
+        token = _copies.set(copies)
+        try:
+            yield copies
+        finally:
+            _copies.reset(token)
+
+
+def _remove_stale(folder: Path, before: float) -> None:
+    """Folders of copies that nobody has touched since."""
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.startswith(PREFIX) \
+                    and entry.is_dir(follow_symlinks=False):
+                found = entry.stat(follow_symlinks=False)
+                if found.st_uid == os.geteuid() and found.st_mtime < before:
+                    shutil.rmtree(entry.path, ignore_errors=True)
 
 
 class Source:
-    """A folder of another agent; `notes` hears what could not be read."""
+    """A folder of another agent; `notes` hears what could not be read. A
+    workspace lies below its `base`, and no link leads there."""
 
-    def __init__(self, root: Path, notes: list[str]) -> None:
+    def __init__(self, root: Path, notes: list[str], *,
+                 base: Path | None = None) -> None:
         self.root = root
+        self._base = base or root
         self._notes = notes
 
     def note(self, text: str) -> None:
@@ -43,7 +98,7 @@ class Source:
         """The bytes of a file; None where it is not there, or can't be
         read, which is noted."""
         with self._noting(name):
-            data = nofollow.read(self.root, name, most + 1)
+            data = nofollow.read(self._base, self.root / name, most + 1)
             if len(data) <= most:
                 return data
             self.note(f"{self.root / name} was left out: it is longer than "
@@ -62,7 +117,9 @@ class Source:
         if text is None:
             return None
         try:
-            return _without_surrogates(parse_json5(text))
+            found = parse_json5(text)
+            check_values(found)
+            return _without_surrogates(found)
         except ValueError as error:
             self.note(f"{self.root / name} was left out: {error}")
             return None
@@ -71,7 +128,7 @@ class Source:
         """The files in a folder, or with `folders` the folders in it."""
         wanted = stat.S_ISDIR if folders else stat.S_ISREG
         with self._noting(folder), \
-                nofollow.hold_folder(self.root, folder) as number:
+                nofollow.hold_folder(self._base, self.root / folder) as number:
             listed = sorted(os.listdir(number))
             if len(listed) > _MOST_NAMES:
                 self.note(f"{self.root / folder} holds {len(listed):,} "
@@ -97,19 +154,24 @@ class Source:
     def has(self, name: str) -> bool:
         """Whether a file stands there, no link."""
         with self._noting(name):
-            found = nofollow.status(self.root, name)
+            found = nofollow.status(self._base, self.root / name)
             return found is not None and stat.S_ISREG(found.st_mode)
         return False
 
     def copy(self, name: str, target: Path, most: int = MOST_TEXT) -> bool:
         """Copy a file with its time; whether it could be read."""
         with self._noting(name):
-            number = nofollow.open_file(self.root, name)
+            number = nofollow.open_file(self._base, self.root / name)
             with open(number, "rb") as file, open(target, "wb") as copy:
                 found = os.fstat(number)
                 if found.st_size > most:
                     self.note(f"{self.root / name} was left out: it is "
                               f"larger than {most >> 20} MiB")
+                    return False
+                free = shutil.disk_usage(target.parent).free
+                if found.st_size + _SPARE > free:
+                    self.note(f"{self.root / name} was left out: a copy of "
+                              f"it has no room in {target.parent.parent}")
                     return False
                 shutil.copyfileobj(file, copy, 1 << 20)
             os.utime(target, ns=(found.st_atime_ns, found.st_mtime_ns))
@@ -136,23 +198,27 @@ class Source:
 
     @contextmanager
     def database(self, name: str) -> Iterator[sqlite3.Connection | None]:
-        """A copy of a database, open to read; None where there is none
-        that can be read."""
-        with tempfile.TemporaryDirectory(prefix="claw-migrate-") as folder:
-            copy = Path(folder, "copy.db")
-            if not self.has(name) or not self.copy_database(name, copy):
+        """A copy of a database, open to read for a bounded time; None where
+        there is none that can be read. One copy serves all that ask below
+        `keeping_copies`."""
+        with ExitStack() as stack:
+            copies = _copies.get() or stack.enter_context(keeping_copies())
+            copy = copies.find(self, name)
+            if copy is None:
                 yield None
                 return
-            with closing(sqlite3.connect(copy)) as connection:
-                connection.row_factory = sqlite3.Row
-                connection.text_factory = _decode
-                try:
+            is_open = False
+            try:
+                with open_foreign(copy) as connection:
+                    is_open = True
                     yield connection
-                except sqlite3.Error as error:
-                    self.note(f"{self.root / name}: {error}")
+            except sqlite3.Error as error:
+                self.note(f"{self.root / name}: {error}")
+                if not is_open:
+                    yield None
 
     def _look(self, name: str) -> tuple[tuple[int, int] | None, ...]:
-        found = (nofollow.status(self.root, part)
+        found = (nofollow.status(self._base, self.root / part)
                  for part in (name, f"{name}-wal"))
         return tuple(each and (each.st_size, each.st_mtime_ns)
                      for each in found)
@@ -181,8 +247,4 @@ def _without_surrogates(value: Any) -> Any:
         return [_without_surrogates(each) for each in value]
     return value.encode(errors="replace").decode() \
         if isinstance(value, str) else value
-
-
-def _decode(data: bytes) -> str:
-    return data.decode("utf-8", "replace")
 

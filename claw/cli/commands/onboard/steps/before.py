@@ -42,9 +42,11 @@ def ask_before(w: Wizard) -> None:
         with w.refusing("import"):
             planned = plan(find_one(agent, None, home, os.environ), places,
                            notify=w.run.out.progress)
-        for line in render(planned.found, planned.parts, planned.notes,
-                           brief=True):
+        for line in render(planned.found, planned.parts, planned.notes):
             w.say(line, "  ")
+        if any(part.count("held") for part in planned.parts):
+            w.say("What is held back (!) does not come here: see "
+                  f"claw migrate {agent} --loosen --dry-run")
         if planned.is_empty:
             w.say("There is nothing to bring, or all of it is here.")
             return
