@@ -15,7 +15,7 @@ from claw.cli.docs.write import find_stale
 from claw.config.describe import meanings
 from claw.config.keys import is_secret, split_key
 from claw.core.registry import load_dotted
-from claw.wiring.config_view import manual
+from claw.wiring.config.view import manual
 
 ROOT = Path(__file__).resolve().parents[1]
 

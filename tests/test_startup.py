@@ -268,7 +268,7 @@ LATE = {
         "claw.cli.commands.memory.common",
         "claw.cli.terminal.approval",
         "claw.providers.offline",
-        "claw.wiring.chat_events",
+        "claw.wiring.chat.events",
     },
     "claw.cli.commands.listen": {
         "claw.runtime.process.watchdog",
@@ -302,7 +302,7 @@ LATE = {
     "claw.cli.commands.memory.forget": {
         "claw.cli.commands.memory.prove",
         "claw.memory.forgetting.people",
-        "claw.wiring.people",
+        "claw.wiring.channels.people",
     },
     "claw.cli.commands.mcp.serve": {"claw.wiring.tools.mcp_serve"},
     "claw.cli.commands.onboard.asking": {
@@ -398,7 +398,7 @@ LATE = {
     },
     "claw.text.documents.child": {"claw.text.documents.pdf"},
     "claw.tools.offer.assemble": {"claw.tools.offer.owned"},
-    "claw.wiring.acp": {"claw.wiring.tools.build"},
+    "claw.wiring.gateway.acp": {"claw.wiring.tools.build"},
     "claw.wiring.ask.api": {
         "claw.agent.structured.answer",
         "claw.agent.structured.validator",
@@ -429,8 +429,8 @@ LATE = {
     "claw.wiring.compose": {
         "claw.security.prompt_guard",
         "claw.security.settings",
-        "claw.wiring.hooks",
-        "claw.wiring.images",
+        "claw.wiring.tools.hooks",
+        "claw.wiring.ask.images",
         "claw.wiring.tools.build",
         "claw.wiring.tools.delegates",
         "claw.wiring.tools.messages",
@@ -446,8 +446,8 @@ LATE = {
         "claw.memory.snapshot.file",
     },
     "claw.wiring.listen.gateway": {"claw.wiring.gateway.serve"},
-    "claw.wiring.listen.send": {"claw.wiring.hooks"},
-    "claw.wiring.images": {
+    "claw.wiring.listen.send": {"claw.wiring.tools.hooks"},
+    "claw.wiring.ask.images": {
         "claw.net.guarded",
         "claw.security.egress",
     },

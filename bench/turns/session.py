@@ -40,7 +40,7 @@ from claw.core.errors import (
     ContextOverflowError,
 )
 from claw.storage.sessions import SessionStore
-from claw.wiring.chat import ChatOptions, ChatSession, open_chat
+from claw.wiring.chat.session import ChatOptions, ChatSession, open_chat
 
 SESSION = "bench"
 SETTINGS = """

@@ -34,7 +34,7 @@ from claw.providers.factory import OFFLINE, Providers
 from claw.providers.settings import ProviderSettings
 from claw.security.estop import EmergencyStop
 from claw.security.redact.redactor import Redactor
-from claw.wiring.dry_run import StopsCalls, stop_calls
+from claw.wiring.ask.dry_run import StopsCalls, stop_calls
 from claw.wiring.memory import open_on_demand
 from claw.wiring.models.ledger import CostLedger, open_ledger
 from claw.wiring.models.providers import (
@@ -183,7 +183,7 @@ async def open_parts(tree: Tree, options: AgentOptions
         agent.estop = estop
         agent.guard = None if is_offline else _build_guard_once(tree)
         if not options.dry_run and _names_hooks(tree):
-            from claw.wiring.hooks import build_hooks, tell
+            from claw.wiring.tools.hooks import build_hooks, tell
             agent.hooks = build_hooks(tree, options.log
                                       or tell(options.notify))
         agent.memory = memory if options.use_memory else None
@@ -290,7 +290,7 @@ def _build_images_once(tree: Tree, providers: Providers
     """Gives the same Images each time, built when first asked for."""
     @cache
     def images() -> "Images":
-        from claw.wiring.images import build_images
+        from claw.wiring.ask.images import build_images
         return build_images(tree, providers=providers)
     return images
 

@@ -22,7 +22,7 @@ ALLOWED = {
 }
 # Fakes of platforms, and proofs that drive them; what other agents call
 # their tables, which claw migrate reads.
-FOLDERS = ("testing/", "wiring/migrate/agents/")
+FOLDERS = ("testing/", "wiring/setup/migrate/agents/")
 
 
 def platforms():

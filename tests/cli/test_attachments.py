@@ -313,7 +313,7 @@ def test_files_are_late_guests_of_a_plain_question(environment, tmp_path):
             "'claw.cli.attachments.fetch', 'claw.speech', "
             "'claw.cli.attachments.recordings', "
             "'claw.agent.images.images', "
-            "'claw.wiring.images', 'claw.net.guarded', 'httpx')])")
+            "'claw.wiring.ask.images', 'claw.net.guarded', 'httpx')])")
     done = subprocess.run(
         [os.sys.executable, "-c", code], env=environment, cwd=tmp_path,
         capture_output=True, text=True, check=True)

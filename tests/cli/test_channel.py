@@ -16,7 +16,7 @@ from claw.storage.names import PeopleFile
 from claw.storage.sessions import SessionStore
 from claw.testing.fake_telegram import FakeTelegram
 from claw.wiring.channels.manual import explain_doubt, read_manual
-from claw.wiring.sections import kind_at
+from claw.wiring.config.sections import kind_at
 
 TOKEN = "1234567:CANARY-token-of-a-bot-that-nobody-may-see"
 

@@ -12,7 +12,7 @@ from claw.config import trial
 from claw.config.write import write_file
 from claw.net import errors
 from claw.testing.fake_openai import FakeOpenAI, failure
-from tests.wiring.test_apply import hash_tree
+from tests.wiring.config.test_apply import hash_tree
 
 OLD = '# mine\n[memory]\nbackend = "sqlite"\n'
 NEW = '# mine\n[memory]\nbackend = "none"\n'
@@ -347,7 +347,7 @@ def test_doctor_encrypts_plain_secrets(claw, config):
 _KILLED = """
 import os, signal, sys
 from claw.config.places import locate
-from claw.wiring.apply import apply_text
+from claw.wiring.config.apply import apply_text
 places = locate(sys.argv[1], None, {}, command="claw onboard")
 apply_text(places, sys.argv[2].encode(), expected=sys.argv[3].encode(),
            probe=lambda tree: os.kill(os.getpid(), signal.SIGKILL))

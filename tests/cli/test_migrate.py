@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from tests.wiring.migrate import folders
+from tests.wiring.setup.migrate import folders
 
 
 @pytest.fixture

@@ -13,8 +13,8 @@ import pytest
 from claw.cli.app import COMMANDS
 from claw.testing.fake_openai import FakeOpenAI, tool_call
 from claw.testing.fake_telegram import FakeTelegram
-from claw.wiring.migrate import AGENTS
-from tests.wiring.migrate import folders
+from claw.wiring.setup.migrate import AGENTS
+from tests.wiring.setup.migrate import folders
 
 TOKEN = "1234567:CANARY-token-of-a-bot-that-nobody-may-see"
 MCP = Path(__file__).resolve().parents[1] / "tools/mcp"

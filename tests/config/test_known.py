@@ -10,7 +10,7 @@ import pytest
 
 from claw.config.known import is_known, known_tables, names_below
 from claw.config.unknown import unknown_paths
-from claw.wiring.sections import SECTIONS, load_struct
+from claw.wiring.config.sections import SECTIONS, load_struct
 
 FULL = (Path(__file__).parent / "reference.toml").read_text("utf-8")
 WINGS = ("providers", "memory", "agent", "security", "tools", "channels",

@@ -21,7 +21,7 @@ from claw.config.tree import load
 from claw.core.tool import ToolDeps
 from claw.core.turn import TurnContext, current_turn
 from claw.tools.offer.assemble import all_tools
-from claw.wiring.chat import ChatOptions, open_chat
+from claw.wiring.chat.session import ChatOptions, open_chat
 from claw.wiring.listen.service import open_service
 from claw.wiring.tools.build import build_gate, build_policy
 

@@ -12,7 +12,7 @@ from claw.config.store import lock_settings
 from claw.config.trial import journal
 from claw.core import failpoint
 from claw.core.errors import ClawError, StorageError
-from claw.wiring.apply import apply_text
+from claw.wiring.config.apply import apply_text
 
 OLD = b'[memory]\nbackend = "sqlite"\n'
 NEW = b'[memory]\nbackend = "none"\n'

@@ -8,12 +8,12 @@ from claw.core.errors import ConfigError
 from claw.core.provider import ChatMessage, ChatRequest
 from claw.testing.fake_openai import FakeOpenAI
 from claw.wiring import compose
+from claw.wiring.ask.dry_run import CallStopped
 from claw.wiring.compose import (
     AgentOptions,
     build_owners_turn,
     open_parts,
 )
-from claw.wiring.dry_run import CallStopped
 
 
 @pytest.fixture

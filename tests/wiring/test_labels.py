@@ -12,7 +12,7 @@ from claw.core.turn import Approves
 from claw.testing.fake_openai import FakeOpenAI, tool_call
 from claw.wiring.ask.answer import answer
 from claw.wiring.ask.question import Question, Watch
-from claw.wiring.chat import ChatOptions, open_chat
+from claw.wiring.chat.session import ChatOptions, open_chat
 from claw.wiring.memory import open_backend
 from claw.wiring.workspace.sessions import open_sessions
 

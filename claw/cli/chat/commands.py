@@ -22,7 +22,7 @@ from claw.core.errors import ClawError, NotFoundError, UsageError
 from claw.core.ledger import dollars
 from claw.security.approval import parse_decision
 from claw.text.plural import plural
-from claw.wiring.chat import ChatSession
+from claw.wiring.chat.session import ChatSession
 
 _MODELS_SHOWN = 40
 

@@ -27,8 +27,8 @@ from typing import Any
 
 from claw.cli.show.output import Output, error_json
 from claw.core.errors import ClawError, UsageError
-from claw.wiring.chat import ChatSession
-from claw.wiring.chat_events import EventLines
+from claw.wiring.chat.events import EventLines
+from claw.wiring.chat.session import ChatSession
 
 MAX_LINE_BYTES = 8 << 20
 

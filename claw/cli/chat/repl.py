@@ -13,7 +13,7 @@ from claw.cli.chat.turn_view import TurnView
 from claw.cli.show.output import Output
 from claw.core.errors import ClawError
 from claw.text.plural import plural
-from claw.wiring.chat import ChatSession
+from claw.wiring.chat.session import ChatSession
 
 
 class Repl:

@@ -8,7 +8,7 @@ from claw.cli.show.output import is_terminal, join_lines
 from claw.core.errors import NotFoundError, UsageError
 from claw.core.minutes import format_minute
 from claw.core.value import replace
-from claw.wiring.chat import ChatOptions
+from claw.wiring.chat.session import ChatOptions
 from claw.wiring.workspace.talks import KeptTalk, list_talks
 
 _POINTER = 4  # cells before a line of the list

@@ -8,7 +8,7 @@ from claw.cli.chat.repl import Repl
 from claw.cli.chat.turn_view import TurnView
 from claw.cli.invocation import Invocation
 from claw.core.value import replace
-from claw.wiring.chat import ChatOptions, open_chat
+from claw.wiring.chat.session import ChatOptions, open_chat
 
 HISTORY = "agent_history"
 

@@ -10,7 +10,7 @@ from claw.cli.lazy import examples
 from claw.cli.options import ModelOption, ProviderOption
 from claw.core.errors import UsageError
 from claw.gateway.acp.server import serve
-from claw.wiring.acp import build_chats
+from claw.wiring.gateway.acp import build_chats
 from claw.wiring.workspace.trust import require_trust
 
 

@@ -33,7 +33,7 @@ from claw.cli.terminal.stdin import LIMIT_BYTES, is_piped
 from claw.core.errors import UsageError
 from claw.core.value import replace
 from claw.providers.factory import OFFLINE
-from claw.wiring.chat import ChatOptions, open_chat
+from claw.wiring.chat.session import ChatOptions, open_chat
 
 ToolsOption = Annotated[str | None, typer.Option(
     "--tools", metavar="LIST",

@@ -19,7 +19,7 @@ from claw.core.hooks import Hooks
 from claw.core.log import silent
 from claw.core.registry import nearest
 from claw.security.visible import visible
-from claw.wiring.hooks import build_hooks
+from claw.wiring.tools.hooks import build_hooks
 
 
 @examples("claw hook list", "claw hook list --json | jq '.hooks'")

@@ -7,7 +7,7 @@ import typer
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
 from claw.core.errors import NotFoundError
-from claw.wiring.why import find_trace, write_trace
+from claw.wiring.status.why import find_trace, write_trace
 
 
 @examples("claw why", "claw why 3f2a", "claw why telegram_1001_17 --json")

@@ -8,7 +8,7 @@ import re
 
 from claw.cli.docs.catalog import CommandInfo, OptionInfo
 from claw.memory import REGISTRY as MEMORY
-from claw.wiring.config_view import manual
+from claw.wiring.config.view import manual
 
 # The last spelling of an option -> its kind. Where a command means something
 # else by it, the command stands before it.

@@ -9,7 +9,7 @@ from claw.cli.show.channel_page import (
     write_settings,
     write_table,
 )
-from claw.wiring.config_view import manual
+from claw.wiring.config.view import manual
 
 _FILES = (
     ("~/.claw/config.toml", "settings; CLAW_HOME or --config-dir moves it"),

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from claw.config.display import to_toml
 from claw.wiring.channels.manual import ABILITIES, Manual, explain_doubt
-from claw.wiring.config_view import Setting
+from claw.wiring.config.view import Setting
 
 _LONG = 40
 

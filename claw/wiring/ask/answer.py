@@ -25,6 +25,7 @@ from claw.wiring.ask.documents import (
     find_documents,
     quote_best,
 )
+from claw.wiring.ask.dry_run import CallStopped, request_as_json
 from claw.wiring.ask.kept import KeptQuestion
 from claw.wiring.ask.question import LAST, Question, Watch
 from claw.wiring.compose import (
@@ -33,7 +34,6 @@ from claw.wiring.compose import (
     build_owners_turn,
     open_parts,
 )
-from claw.wiring.dry_run import CallStopped, request_as_json
 
 
 def answer(tree: Tree, question: Question,

@@ -28,10 +28,10 @@ from claw.wiring.channels.names import (
     is_foreign,
     list_configured,
 )
+from claw.wiring.channels.people import list_entries as list_all_entries
+from claw.wiring.channels.people import list_people
 from claw.wiring.channels.slips import check_change, find_slips
-from claw.wiring.people import list_entries as list_all_entries
-from claw.wiring.people import list_people
-from claw.wiring.sections import validate
+from claw.wiring.config.sections import validate
 from claw.wiring.workspace.place_names import marks_path, people_path
 
 

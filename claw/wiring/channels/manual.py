@@ -15,7 +15,7 @@ from claw.core.errors import ClawError
 from claw.core.value import Value
 from claw.wiring.channels.build import explain_setup
 from claw.wiring.channels.names import CONSOLE, SECTION
-from claw.wiring.config_view import Setting, list_settings
+from claw.wiring.config.view import Setting, list_settings
 
 # What a platform can do, in the order of the tables: (head, meaning).
 ABILITIES = {

@@ -9,14 +9,14 @@ from claw.core.errors import ClawError
 from claw.core.log import Log
 from claw.storage.names import PeopleFile
 from claw.wiring.channels.names import SECTION
-from claw.wiring.people import (
+from claw.wiring.channels.people import (
     PEOPLE,
     as_list,
     list_entries,
     open_people,
     spell_ids,
 )
-from claw.wiring.sections import validate
+from claw.wiring.config.sections import validate
 from claw.wiring.workspace.place_names import people_path
 
 

@@ -11,8 +11,13 @@ from claw.config.known import STRICT
 from claw.config.tree import SettingError, Tree
 from claw.config.validate import Finding, Level
 from claw.wiring.checks.check import Check, Status
-from claw.wiring.sections import find_problems, inert, is_meaningful, kind_at
-from claw.wiring.sections import unknown as unknown_error
+from claw.wiring.config.sections import (
+    find_problems,
+    inert,
+    is_meaningful,
+    kind_at,
+)
+from claw.wiring.config.sections import unknown as unknown_error
 
 _MOST_TOLD = 100
 # Settings that name a provider, a route or a hint, or are named so.

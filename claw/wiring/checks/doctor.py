@@ -60,10 +60,10 @@ from claw.wiring.checks.repairs import (
 )
 from claw.wiring.checks.schedule import SCHEDULE
 from claw.wiring.checks.skills import SKILLS
-from claw.wiring.hooks import build_hooks
 from claw.wiring.models.ledger import open_ledger
 from claw.wiring.models.providers import build_providers
 from claw.wiring.tools.build import build_policy
+from claw.wiring.tools.hooks import build_hooks
 
 _ASK = "ask it a real question: claw doctor --deep, or: claw provider test"
 PROVIDERS = Group("providers")

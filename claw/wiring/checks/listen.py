@@ -18,10 +18,10 @@ from claw.storage.queue.reader import open_reader
 from claw.text.plural import plural
 from claw.wiring.channels.build import open_channel, select_channels
 from claw.wiring.checks.check import Check, Status
-from claw.wiring.hooks import build_hooks
 from claw.wiring.listen.jobs import runs_alone
 from claw.wiring.models.providers import build_providers
 from claw.wiring.tools.build import build_policy
+from claw.wiring.tools.hooks import build_hooks
 from claw.wiring.workspace.place_names import queue_path, state_path
 from claw.wiring.workspace.trust import require_trust
 

@@ -13,9 +13,9 @@ from claw.gateway.settings import GatewaySettings, check_exposure
 from claw.wiring.channels.build import open_channel
 from claw.wiring.channels.names import list_configured
 from claw.wiring.checks.check import Check
-from claw.wiring.hooks import build_hooks
 from claw.wiring.models.providers import build_providers
 from claw.wiring.tools.build import build_policy
+from claw.wiring.tools.hooks import build_hooks
 
 
 def run_part_checks(tree: Tree) -> Iterator[Check]:

@@ -6,8 +6,8 @@ from claw.channels import REGISTRY
 from claw.config.tree import Tree
 from claw.storage.names import PeopleFile
 from claw.wiring.channels.names import CONSOLE, SECTION, list_configured
+from claw.wiring.channels.people import PEOPLE, list_entries, read_people
 from claw.wiring.checks.check import Check, Group
-from claw.wiring.people import PEOPLE, list_entries, read_people
 from claw.wiring.workspace.place_names import people_path
 
 PEOPLE_CHECKS = Group(PEOPLE)

@@ -28,9 +28,9 @@ from claw.config.trial import read_unfinished
 from claw.core.errors import ClawError, ConfigError, UsageError
 from claw.core.value import replace
 from claw.storage.backup.journal import find_unfinished, finish_restore
-from claw.wiring.apply import apply_text, read_tree
 from claw.wiring.checks.check import Check
-from claw.wiring.sections import list_names
+from claw.wiring.config.apply import apply_text, read_tree
+from claw.wiring.config.sections import list_names
 
 UNDO = "claw config undo"
 _LIKELY = 0.8  # of difflib's ratio: one letter of eight is wrong

@@ -50,10 +50,10 @@ from claw.security.narrower import combine
 from claw.security.settings import NarrowerSettings
 from claw.storage.log.entry import Start
 from claw.wiring.channels.names import list_configured
+from claw.wiring.channels.people import open_people
 from claw.wiring.compose import Parts
 from claw.wiring.gateway.opened import Opened
 from claw.wiring.gateway.target import Place, find_target
-from claw.wiring.people import open_people
 from claw.wiring.workspace.log import TurnRecord
 
 # At the same time, of all keys and of one; who comes then is told to wait.

@@ -27,9 +27,9 @@ from claw.storage.forgotten import set_stamp
 from claw.storage.jobs.model import Job, Run
 from claw.storage.jobs.store import cut_output
 from claw.storage.queue.sqlite import SqliteQueue
+from claw.wiring.channels.people import open_people
 from claw.wiring.compose import AgentOptions, open_parts
 from claw.wiring.listen.jobs import JobTalks, build_parts
-from claw.wiring.people import open_people
 from claw.wiring.tools.build import build_policy
 from claw.wiring.tools.effective import list_excluded
 from claw.wiring.workspace.log import ChannelLog, open_log

@@ -27,7 +27,7 @@ from claw.storage.jobs.model import Job
 from claw.storage.jobs.settings import CronSettings, SchedulerSettings
 from claw.storage.sessions import SessionStore
 from claw.wiring import compose
-from claw.wiring.chat import LAST
+from claw.wiring.chat.session import LAST
 from claw.wiring.jobs.declared import read_jobs
 from claw.wiring.jobs.heartbeat import find_prompt
 from claw.wiring.tools.jobs import open_jobs

@@ -167,7 +167,7 @@ def _remove(workspace: Path, copies: Path) -> None:
 def _build_hooks(tree: Tree, log: Log) -> HookRunner:
     if not tree.has("hooks"):
         return HookRunner((), log)
-    from claw.wiring.hooks import build_hooks
+    from claw.wiring.tools.hooks import build_hooks
     return build_hooks(tree, log)
 
 

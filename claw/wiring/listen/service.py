@@ -84,6 +84,7 @@ from claw.wiring.channels.build import (
 )
 from claw.wiring.channels.moves import release_ids, relist
 from claw.wiring.channels.names import CONSOLE, list_all
+from claw.wiring.channels.people import open_people
 from claw.wiring.compose import AgentOptions, Parts, open_parts
 from claw.wiring.listen.around_turns import (
     build_enricher,
@@ -96,7 +97,6 @@ from claw.wiring.listen.received_files import tidy_received
 from claw.wiring.memory import open_backend
 from claw.wiring.memory.hygiene import maintain_memory
 from claw.wiring.models.ledger import CostLedger
-from claw.wiring.people import open_people
 from claw.wiring.tools.build import build_policy
 from claw.wiring.tools.effective import list_excluded
 from claw.wiring.workspace.log import ChannelLog, open_log

@@ -9,9 +9,9 @@ from claw.core.value import replace
 from claw.net.addresses import is_loopback
 from claw.providers.cost.call import ANSWER_TOKENS, count_most_tokens
 from claw.wiring.ask.answer import build_options, run_turn
+from claw.wiring.ask.dry_run import CallStopped, request_as_json
 from claw.wiring.ask.question import Watch
 from claw.wiring.compose import open_parts
-from claw.wiring.dry_run import CallStopped, request_as_json
 from claw.wiring.map.run import refuse_offline
 from claw.wiring.map.task import Input, Material, Task
 

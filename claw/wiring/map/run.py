@@ -36,9 +36,9 @@ from claw.providers.settings import ReliabilitySettings
 from claw.security.estop import StoppedError
 from claw.storage.map_answers import Job, JobLock, KeptAnswer, MapAnswers
 from claw.wiring.ask.answer import build_options, limit_time, run_turn
+from claw.wiring.ask.images import build_images
 from claw.wiring.ask.question import Question, Watch
 from claw.wiring.compose import Parts, open_parts
-from claw.wiring.images import build_images
 from claw.wiring.map.pace import Pace, Stopped
 from claw.wiring.map.task import Input, Material, Outcome, Task
 from claw.wiring.map.workers import Workers

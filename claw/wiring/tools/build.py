@@ -65,7 +65,7 @@ from claw.tools.offer.assemble import all_tools
 from claw.tools.offer.shelf import ToolSearch
 from claw.tools.settings import ShellToolSettings, SwarmSettings
 from claw.tools.web import settings as web
-from claw.wiring.sections import find_unknown_policy, validate
+from claw.wiring.config.sections import find_unknown_policy, validate
 from claw.wiring.tools.jobs import open_jobs
 from claw.wiring.workspace.secrets import build_redactor
 from claw.wiring.workspace.sessions import KeptSessions

@@ -10,7 +10,7 @@ import pytest
 from claw.testing.fake_mattermost import FakeMattermost
 from claw.testing.fake_openai import FakeOpenAI
 from claw.testing.fake_telegram import FakeTelegram
-from claw.wiring.onboard.answers import FILE
+from claw.wiring.setup.onboard.answers import FILE
 
 KEY = "sk-good-key-1234567890"
 REST = ("--memory", "words", "--channel", "none", "--autonomy", "supervised")

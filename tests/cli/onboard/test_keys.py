@@ -7,7 +7,7 @@ from terminal import Terminal
 
 from claw.testing.fake_openai import FakeOpenAI
 from claw.testing.fake_telegram import FakeTelegram
-from claw.wiring.onboard.answers import FILE
+from claw.wiring.setup.onboard.answers import FILE
 
 KEY = "sk-good-key-1234567890"
 ENTER = "\n"

@@ -27,7 +27,7 @@ from claw.wiring.ask.answer import answer
 from claw.wiring.ask.question import Question, Watch
 
 if TYPE_CHECKING:
-    from claw.wiring.chat_events import EventLines
+    from claw.wiring.chat.events import EventLines
 
 
 class TextSoFar:
@@ -109,7 +109,7 @@ def _open_lines(run: Invocation) -> "EventLines | None":
     """Events go out as lines under --jsonl."""
     if not run.jsonl or run.json:
         return None
-    from claw.wiring.chat_events import EventLines
+    from claw.wiring.chat.events import EventLines
     return EventLines(run.out.redactor, run.out.document)
 
 

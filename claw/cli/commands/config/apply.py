@@ -24,13 +24,13 @@ from claw.config.tree import Tree
 from claw.core.errors import ConfigError, ExitCode, UsageError
 from claw.core.value import replace
 from claw.text.plural import plural
-from claw.wiring.apply import Applied, apply_text, check_text
 from claw.wiring.checks.check import Check
 from claw.wiring.checks.config import run_settings_checks
 from claw.wiring.checks.health import (
     run_health_checks,
     run_health_checks_deep,
 )
+from claw.wiring.config.apply import Applied, apply_text, check_text
 
 DRY_RUN = Annotated[bool, typer.Option(
     "--dry-run", help="Show what would change and what is found; write "

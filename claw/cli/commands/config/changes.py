@@ -7,8 +7,8 @@ from claw.cli.invocation import Invocation
 from claw.cli.show.output import to_json, visible
 from claw.config.display import to_toml
 from claw.text.plural import plural
-from claw.wiring.apply import Applied, Change
 from claw.wiring.checks.check import Check
+from claw.wiring.config.apply import Applied, Change
 
 
 def record_change(change: Change) -> dict[str, Any]:

@@ -14,8 +14,8 @@ from claw.config.places import Places
 from claw.config.store import current
 from claw.config.tree import Tree
 from claw.core.errors import ConfigError
-from claw.wiring.apply import apply_text
 from claw.wiring.checks.config import check_settings
+from claw.wiring.config.apply import apply_text
 
 _START = b"""\
 # Settings of claw; every key is optional.

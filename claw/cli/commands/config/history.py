@@ -22,7 +22,7 @@ from claw.config.tree import Tree
 from claw.core.errors import ConfigError, NotFoundError
 from claw.core.times import rfc3339
 from claw.text.plural import plural
-from claw.wiring.apply import Change, list_changes, read_tree
+from claw.wiring.config.apply import Change, list_changes, read_tree
 
 _NUMBER = "Its number (1 is the newest) or its id."
 

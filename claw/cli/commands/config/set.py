@@ -18,8 +18,8 @@ from claw.config.known import real_path
 from claw.config.tree import Tree, lay_over, load
 from claw.core.errors import UsageError
 from claw.wiring.checks.config import check_change
-from claw.wiring.config_view import row, rows
-from claw.wiring.sections import validate
+from claw.wiring.config.sections import validate
+from claw.wiring.config.view import row, rows
 
 
 @examples("claw config set memory.backend none",

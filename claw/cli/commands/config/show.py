@@ -16,8 +16,8 @@ from claw.core.errors import ConfigError, NotFoundError, UsageError
 from claw.core.registry import nearest
 from claw.text.plural import plural
 from claw.wiring.checks.config import check_settings
-from claw.wiring.config_view import Row, hidden, row, rows, schema
-from claw.wiring.sections import is_meaningful, unknown
+from claw.wiring.config.sections import is_meaningful, unknown
+from claw.wiring.config.view import Row, hidden, row, rows, schema
 
 PLACES = ("home", "workspace", "file")
 

@@ -18,7 +18,7 @@ from claw.cli.terminal.stdin import LIMIT_BYTES
 from claw.core.errors import DeniedError, ExitCode, UsageError
 from claw.security.estop import EmergencyStop
 from claw.security.shell.proposed import Rated, rate_proposed
-from claw.wiring.propose import propose_command
+from claw.wiring.ask.propose import propose_command
 
 _EXAMPLE = 'claw do "find files over 1 GB"'
 

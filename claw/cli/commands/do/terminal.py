@@ -19,7 +19,7 @@ from claw.cli.show.bars import count_cells, cut, wrap
 from claw.cli.show.output import Output, visible
 from claw.core.errors import DeniedError
 from claw.security.shell.proposed import Rated
-from claw.wiring.propose import Proposal, require_one_line
+from claw.wiring.ask.propose import Proposal, require_one_line
 
 WORD = "run"
 _GAP = " " * 16

@@ -9,7 +9,7 @@ from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
 from claw.config.edit import set_value
 from claw.core.errors import UsageError
-from claw.wiring.sections import validate
+from claw.wiring.config.sections import validate
 from claw.wiring.tools.mcp import read_servers
 
 

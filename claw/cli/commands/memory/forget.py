@@ -125,7 +125,7 @@ def _forget_person(run: Invocation, keys: list[str], who: str, *,
                    yes: bool, for_good: bool) -> None:
     """The memories of what somebody said; nothing but memories."""
     from claw.memory.forgetting.people import find_ids
-    from claw.wiring.people import list_ids_of
+    from claw.wiring.channels.people import list_ids_of
     ids = set(find_ids(run.places.workspace, who,
                        list_ids_of(run.settings, who)))
     with open_memory(run) as memory:

@@ -8,7 +8,7 @@ from claw.agent.memory.recall import LIMIT, is_machine_text
 from claw.cli.commands.memory.common import show_progress
 from claw.cli.invocation import Invocation
 from claw.core.memory import MIN_RELEVANCE, Memory, MemoryEntry
-from claw.wiring.batches import Asked, ask_in_batches
+from claw.wiring.ask.batches import Asked, ask_in_batches
 
 ROWS = 300    # memories that others are looked for to, the newest
 _PAIRS = 200  # that are put to the model, the nearest

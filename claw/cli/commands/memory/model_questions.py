@@ -6,7 +6,7 @@ from claw.agent.memory.exam.questions import Question
 from claw.cli.invocation import Invocation
 from claw.core.memory import MemoryEntry
 from claw.text.language import find_language
-from claw.wiring.batches import Asked, ask_in_batches
+from claw.wiring.ask.batches import Asked, ask_in_batches
 
 _TEXT_CHARS = 600
 _QUESTION_CHARS = 300

@@ -25,8 +25,8 @@ from claw.memory.forgetting.prove import (
 )
 from claw.memory.forgetting.search import Hit
 from claw.text.plural import memories, plural
+from claw.wiring.channels.people import list_ids_of
 from claw.wiring.memory.documents import list_originals
-from claw.wiring.people import list_ids_of
 
 _NAMED = 10
 

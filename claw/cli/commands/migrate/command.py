@@ -19,11 +19,11 @@ from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
 from claw.cli.terminal.prompt import confirm, may_ask
 from claw.core.errors import ExitCode, UsageError
-from claw.wiring.migrate import AGENTS, PARTS, Part
-from claw.wiring.migrate.carry import carry_out
-from claw.wiring.migrate.find import find_one
-from claw.wiring.migrate.plan import Plan, check_parts
-from claw.wiring.migrate.plan import plan as make_plan
+from claw.wiring.setup.migrate import AGENTS, PARTS, Part
+from claw.wiring.setup.migrate.carry import carry_out
+from claw.wiring.setup.migrate.find import find_one
+from claw.wiring.setup.migrate.plan import Plan, check_parts
+from claw.wiring.setup.migrate.plan import plan as make_plan
 
 
 @examples("claw migrate zeroclaw --dry-run",

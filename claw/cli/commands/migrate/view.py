@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from claw.cli.show.output import join_lines, visible
-from claw.wiring.migrate import Found, Item, Part
+from claw.wiring.setup.migrate import Found, Item, Part
 
 _MOST = 25  # lines of one fate; --json has all
 _FATES = {"new": "new", "aside": "beside claw's own", "held": "held back",

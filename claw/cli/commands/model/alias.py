@@ -17,8 +17,8 @@ from claw.providers.catalog.lookup import find_row
 from claw.providers.catalog.vendors import display_name, vendors
 from claw.providers.resilience.router import HINT
 from claw.providers.settings import ModelAliasSettings
+from claw.wiring.config.sections import validate
 from claw.wiring.models.providers import read_aliases, read_named_providers
-from claw.wiring.sections import validate
 
 _TABLE = "model_aliases"
 

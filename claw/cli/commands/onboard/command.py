@@ -36,15 +36,15 @@ from claw.core.errors import (
     InterruptedAnswerError,
     UsageError,
 )
-from claw.wiring.migrate import AGENTS
-from claw.wiring.onboard.answers import (
+from claw.wiring.setup.migrate import AGENTS
+from claw.wiring.setup.onboard.answers import (
     NOTES,
     SETTING,
     WAYS,
     Answers,
     stay_alone,
 )
-from claw.wiring.onboard.changes import ConfigWriter
+from claw.wiring.setup.onboard.changes import ConfigWriter
 
 
 class Step(NamedTuple):

@@ -18,8 +18,8 @@ from claw.cli.show.output import (
 )
 from claw.core.errors import ClawError, ExitCode, UsageError
 from claw.core.value import Value
-from claw.wiring.onboard.answers import Answers, is_private
-from claw.wiring.onboard.changes import ConfigWriter
+from claw.wiring.setup.onboard.answers import Answers, is_private
+from claw.wiring.setup.onboard.changes import ConfigWriter
 
 T = TypeVar("T")
 

@@ -8,7 +8,7 @@ import typer
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
 from claw.core.errors import ExitCode, UnavailableError
-from claw.wiring.service.manager import find_manager
+from claw.wiring.setup.service.manager import find_manager
 
 
 @examples("claw service start")

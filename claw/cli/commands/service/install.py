@@ -6,7 +6,7 @@ import typer
 
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
-from claw.wiring.service.manager import find_manager
+from claw.wiring.setup.service.manager import find_manager
 from claw.wiring.workspace.trust import require_trust
 
 

@@ -26,8 +26,8 @@ from claw.gateway.page.chat import EventLog
 from claw.security.approval import parse_decision
 from claw.security.approval.question import show_lines
 from claw.security.visible import visible
-from claw.wiring.chat import ChatOptions, open_chat
-from claw.wiring.chat_events import EventLines
+from claw.wiring.chat.events import EventLines
+from claw.wiring.chat.session import ChatOptions, open_chat
 from claw.wiring.workspace.secrets import build_redactor
 from claw.wiring.workspace.sessions import open_sessions, read_messages
 from claw.wiring.workspace.trust import require_trust

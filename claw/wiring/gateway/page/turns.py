@@ -9,7 +9,7 @@ from claw.core.errors import NotFoundError, UsageError
 from claw.gateway.endpoint import parameter
 from claw.storage.log.entry import Entry
 from claw.storage.log.reader import Filters, open_reader
-from claw.wiring.why import find_trace, write_trace
+from claw.wiring.status.why import find_trace, write_trace
 from claw.wiring.workspace.place_names import log_path
 
 _ROWS = 30

@@ -8,10 +8,10 @@ from claw.cli.commands.migrate.view import list_undo, render
 from claw.cli.commands.onboard.asking import Choice
 from claw.cli.commands.onboard.steps.trouble import AGAIN, decide
 from claw.cli.commands.onboard.wizard import Wizard
-from claw.wiring.migrate import AGENTS
-from claw.wiring.migrate.carry import carry_out
-from claw.wiring.migrate.find import find_installations, find_one
-from claw.wiring.migrate.plan import Plan, plan
+from claw.wiring.setup.migrate import AGENTS
+from claw.wiring.setup.migrate.carry import carry_out
+from claw.wiring.setup.migrate.find import find_installations, find_one
+from claw.wiring.setup.migrate.plan import Plan, plan
 
 NONE = "none"
 _LEAVE = Choice("leave", "bring nothing")

@@ -19,11 +19,11 @@ from claw.cli.show.output import wants_colour, wants_styles
 from claw.config.keys import Path
 from claw.core.errors import ClawError, ConfigError, MissingPartError
 from claw.wiring.channels.names import SECTION, list_configured
-from claw.wiring.onboard import channel as channels
-from claw.wiring.onboard.answers import SETTING
-from claw.wiring.onboard.changes import read_value
-from claw.wiring.onboard.pairing import Heard, Listening, Person
-from claw.wiring.sections import default_at
+from claw.wiring.config.sections import default_at
+from claw.wiring.setup.onboard import channel as channels
+from claw.wiring.setup.onboard.answers import SETTING
+from claw.wiring.setup.onboard.changes import read_value
+from claw.wiring.setup.onboard.pairing import Heard, Listening, Person
 from claw.wiring.workspace.trust import require_trust
 
 NONE = "none"

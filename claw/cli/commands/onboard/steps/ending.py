@@ -8,9 +8,9 @@ from claw.core.errors import ClawError
 from claw.memory.settings import MemorySettings
 from claw.providers.factory import OFFLINE
 from claw.wiring.channels.names import list_configured
-from claw.wiring.onboard.changes import compare
-from claw.wiring.onboard.channel import list_people
-from claw.wiring.onboard.ending import (
+from claw.wiring.setup.onboard.changes import compare
+from claw.wiring.setup.onboard.channel import list_people
+from claw.wiring.setup.onboard.ending import (
     QUESTION,
     ask_once,
     has_model,

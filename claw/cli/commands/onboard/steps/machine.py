@@ -9,14 +9,14 @@ from claw.cli.docs.completions import script
 from claw.cli.docs.manual import pages
 from claw.core.errors import ClawError
 from claw.wiring.channels.names import list_configured
-from claw.wiring.onboard.machine import (
+from claw.wiring.setup.onboard.machine import (
     SHELLS,
     find_shell,
     place_completion,
     write_completion,
     write_man_pages,
 )
-from claw.wiring.service.manager import find_manager
+from claw.wiring.setup.service.manager import find_manager
 
 COMPLETION, SERVICE = "completion", "service"
 

@@ -22,7 +22,7 @@ from claw.providers.factory import OFFLINE, Providers
 from claw.wiring.models.ledger import open_ledger
 from claw.wiring.models.providers import build_providers
 from claw.wiring.models.trial import TriedKey, try_key, try_provider
-from claw.wiring.onboard import model as models
+from claw.wiring.setup.onboard import model as models
 
 NONE = "none"
 _OTHER, _OWN = "other", "own"

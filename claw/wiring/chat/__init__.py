@@ -1,0 +1,1 @@
+"""The conversations of the terminal and what they tell of a turn."""

@@ -1,0 +1,1 @@
+"""Settings: sections, what is shown of them, a change that is tried."""

@@ -1,0 +1,1 @@
+"""What sets claw up: the wizard, other agents, the service."""
