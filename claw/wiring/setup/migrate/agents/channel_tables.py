@@ -11,6 +11,9 @@ from typing import Any
 from claw.wiring.setup.migrate import Setting
 from claw.wiring.setup.migrate.agents.common import leaves, texts
 
+# Settings that say which of a platform's own servers is meant.
+REGIONS = ("use_feishu",)
+
 Rows = Mapping[str, tuple[str, Mapping[str, str]]]
 
 # By the camelCase names that OpenClaw and nanobot give them.

@@ -12,6 +12,7 @@ from typing import Any
 
 from claw.config.keys import Path, is_secret
 from claw.security.redact.leaks import guard
+from claw.wiring.setup.migrate.agents.channel_tables import REGIONS
 
 # table -> keys that change neither where anything goes nor what is guarded.
 _HARMLESS = """
@@ -48,7 +49,7 @@ keep_alive_secs markdown mention_only mention_sender mode nickname
 nickserv_password password phone_number_id poll_timeout_secs port qos realname
 receive_mode robot_code room_id sasl_password sasl_username secret server
 server_password smtp_host smtp_port stream_mode template template_language
-thread_replies topics url use_feishu user_id username verification_token
+thread_replies topics url user_id username verification_token
 verify_token ack_reactions
 """
 _SERVER = {"name", "transport", "command", "args", "url", "env", "headers",
@@ -211,7 +212,7 @@ def _list_harmless() -> Iterator[Path]:
 
 
 _harmless = frozenset(_list_harmless())
-_channel = frozenset(_CHANNEL.split())
+_channel = frozenset((*_CHANNEL.split(), *REGIONS))
 
 
 def _is_stricter(path: Path, value: Any, own: Any) -> bool:
