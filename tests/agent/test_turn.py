@@ -112,13 +112,17 @@ def test_a_plain_turn_asks_once_and_keeps_both_sides():
 
 @pytest.mark.parametrize("script", [["hello"], [native("a"), "done"]])
 def test_a_turn_that_has_ended_needs_no_search_for_garbage(echo, script):
+    def find() -> list[object]:
+        return [one for one in gc.get_objects()
+                if isinstance(one, Turn | Rounds | TurnContext)]
     agent = agent_of(script, tools=[echo])
     gc.collect()
+    before = find()  # of other tests
     gc.disable()
     try:
         asyncio.run(agent.turn("hi"))
-        left = [one for one in gc.get_objects()
-                if isinstance(one, Turn | Rounds | TurnContext)]
+        left = [one for one in find()
+                if not any(one is other for other in before)]
     finally:
         gc.enable()
 

@@ -25,7 +25,7 @@ JOBS = (f"CREATE VIEW cron_jobs AS {ENDLESS} n sort_order, n job_id,"
 MESSAGES = (f"CREATE VIEW messages AS {ENDLESS} n session_id, 'user' role,"
             " 'x' content, n id, n timestamp FROM r")
 MEMORIES = f"CREATE VIEW memories AS {ENDLESS} n key, 'x' content FROM r"
-MADE = ("CREATE TABLE memories (key, content AS (hex(zeroblob(400000000))));"
+MADE = ("CREATE TABLE memories (key, content AS (hex(zeroblob(100000000))));"
         "INSERT INTO memories VALUES ('a')")
 
 
