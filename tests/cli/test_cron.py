@@ -616,3 +616,18 @@ def test_the_runs_of_all_jobs_are_in_the_order_of_their_beginning(claw,
     assert [row["job_name"] for row in rows["runs"]] == ["two", "one", "two"]
     assert (rows["total"], rows["runs"][0]["cost_usd"]) == (3, 0.5)
     assert claw("cron", "runs", "one", "-n", "1", "--output").out == "b\n"
+
+
+def test_without_a_model_a_job_says_what_memory_knows_or_fails(claw):
+    claw("memory", "store", "tea", "Mina likes green tea")
+    said = claw("cron", "add", "--every", "1h", "--prompt",
+                "which tea does Mina like?", "--name", "known").err
+    claw("cron", "add", "--every", "1h", "--prompt", "what is new in Oslo?",
+         "--name", "unknown")
+    known, unknown = (claw("cron", "run", name)
+                      for name in ("known", "unknown"))
+
+    assert "can't answer ends with an error" in said
+    assert (known.code, unknown.code) == (0, 1)
+    assert "green tea" in known.out
+    assert "claw onboard" in unknown.out

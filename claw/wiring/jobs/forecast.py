@@ -67,8 +67,8 @@ class Forecast(Value):
         if self.basis == "command":
             return f"{runs}; a command costs nothing"
         if self.basis == "no model":
-            return f"{runs}; no model is configured, so it answers from " \
-                "your text and memory alone"
+            return f"{runs}; no model is configured, so a run that your " \
+                "memory can't answer ends with an error (claw onboard)"
         if self.each_usd is None:
             return f"{runs}, at an unknown price of {self.model} (" \
                 + price_hint(str(self.model)) + ")"
