@@ -1,19 +1,21 @@
 """Settings -> what stands around a channel's turn: media and links put into
-words before it, and who speaks the answer after it."""
+words before it, who is asked in it, who speaks the answer after it."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from claw import speech
 from claw.agent.turn import Agent
 from claw.config.tree import Tree
 from claw.core.channel import ChannelMessage
-from claw.core.errors import ClawError
+from claw.core.errors import ClawError, UnavailableError
 from claw.core.log import Log
 from claw.core.speech import Synthesizer, Transcriber
 from claw.net.guarded import GuardedClient
 from claw.runtime.live import Enrich
 from claw.runtime.message import links, media
+from claw.runtime.people.approvals import ChannelApprover
 from claw.runtime.settings import LinkEnricherSettings, MediaSettings
 from claw.security.egress import check_url, is_public
 from claw.speech.settings import TranscriptionSettings, TtsSettings
@@ -58,3 +60,32 @@ def build_synthesizer(tree: Tree, log: Log,
     except ClawError as error:
         log("tts.unusable", error=error.message, hint=error.hint)
         return None
+
+
+class LateApprover:
+    """The approver of the running term: the agent is built before it."""
+
+    def __init__(self, approver: Callable[[], ChannelApprover | None]
+                 ) -> None:
+        self._approver = approver
+
+    def can_ask(self) -> bool:
+        approver = self._approver()
+        return approver is not None and approver.can_ask()
+
+    async def approve(self, request: Any) -> Any:
+        approver = self._approver()
+        return "no" if approver is None else await approver.approve(request)
+
+    async def react(self, emoji: str, *, add: bool) -> None:
+        approver = self._approver()
+        if approver is None:
+            raise UnavailableError("nothing can be shown now")
+        await approver.react(emoji, add=add)
+
+    async def ask_user(self, question: str, choices: Sequence[str],
+                       timeout_s: float) -> str:
+        approver = self._approver()
+        if approver is None:
+            raise UnavailableError("nobody can be asked now")
+        return await approver.ask_user(question, choices, timeout_s)

@@ -22,18 +22,14 @@ from functools import partial
 from typing import Any
 
 from claw.agent.hooks.runner import HookRunner
-from claw.agent.memory.consolidation.consolidate import Exchange, consolidate
 from claw.agent.settings import PacingSettings, QueryClassificationSettings
-from claw.agent.turn import local_now
 from claw.config.places import Places
 from claw.config.tree import Tree, load
 from claw.config.watch import changes, stamp
 from claw.core.channel import SendMessage
 from claw.core.errors import (
     ClawError,
-    ConfigError,
     StorageError,
-    UnavailableError,
 )
 from claw.core.log import Log, Tap
 from claw.core.memory import Memory
@@ -44,7 +40,6 @@ from claw.providers.catalog.aliases import resolve_model
 from claw.providers.catalog.vendors import vendors
 from claw.providers.factory import Providers
 from claw.providers.settings import ReliabilitySettings, RouteSettings
-from claw.runtime.consolidation import Consolidator, build_notes
 from claw.runtime.live import Live, Route
 from claw.runtime.message.parts import split_parts
 from claw.runtime.message.voice import VoiceReplies
@@ -63,9 +58,7 @@ from claw.runtime.settings import (
 )
 from claw.runtime.turn.desk import Desk
 from claw.runtime.turn.histories import Histories
-from claw.runtime.turn.outcomes import Finished
 from claw.security.estop import EmergencyStop
-from claw.security.redact.leaks import guard
 from claw.security.redact.redactor import Redactor
 from claw.storage.disk_use import note_sample
 from claw.storage.forgotten import read_stamp
@@ -86,7 +79,9 @@ from claw.wiring.channels.moves import release_ids, relist
 from claw.wiring.channels.names import CONSOLE, list_all
 from claw.wiring.channels.people import open_people
 from claw.wiring.compose import AgentOptions, Parts, open_parts
+from claw.wiring.listen.after_turns import AfterTurns
 from claw.wiring.listen.around_turns import (
+    LateApprover,
     build_enricher,
     build_synthesizer,
 )
@@ -134,9 +129,8 @@ class Runtime:
         self.queue = SqliteQueue(
             queue_path(places),
             clean=lambda value: self._redactor.record(value))
-        self._consolidator = Consolidator(
-            self.queue, self._consolidate,
-            lambda: self._memory_settings.consolidation_turns, log)
+        self.after_turns = AfterTurns(self.queue, lambda: self.live,
+                                      lambda: self._memory_settings, log)
         self.health = Health()
         self.gateway = ListenGateway(lambda: self.tree, log, self.health,
                                      self)
@@ -216,7 +210,7 @@ class Runtime:
             self._log("sandbox.warning", text="no command tools: this "
                       "machine has only the fallback sandbox",
                       hint="claw doctor prints the steps to a whole one")
-        approver = _LateApprover(lambda: self.approver)
+        approver = LateApprover(lambda: self.approver)
         return AgentOptions(
             *self._asked, tools=None, excluded_tools=list_excluded(tree),
             commands=commands, post=self.post,
@@ -390,7 +384,7 @@ class Runtime:
         return Desk(
             live=lambda: self.live, refresh=refresh, queue=self.queue,
             lease=lease, approver=self.approver, wake_sender=posted,
-            histories=histories, build_notes=self._build_notes,
+            histories=histories, build_notes=self.after_turns.build_notes,
             carry_over=CarryOver(
                 self.queue, lease, histories, store,
                 PeopleFile(people_path(self._places), self._log), self._log,
@@ -419,44 +413,6 @@ class Runtime:
         with open_backend(self._tree, readonly=readonly) as memory:
             yield memory
 
-    async def after(self, finished: Finished) -> None:
-        """Put what is worth remembering into the memory, once the answer
-        is safe."""
-        live, result = finished.live, finished.result
-        if result is not None and live.voice is not None:
-            for send in finished.completion.sends:
-                live.voice.note_answer(
-                    result.turn_id, finished.message, send.message)
-        if finished.completion.outcome == "answered":
-            await self._consolidator.run()
-
-    def _build_notes(self, turn_id: str, finished: Finished
-                     ) -> Mapping[str, Any] | None:
-        """What the memory is to be made of, None where nothing is."""
-        live, result = finished.live, finished.result
-        if result is None or live.memory is None or not live.auto_save \
-                or live.route.provider == "offline" \
-                or finished.message.labels:  # other people's words
-            return None
-        # After foreign text only the person's own words are material: what
-        # was read may speak out of the answer.
-        return build_notes(
-            turn_id, finished.message,
-            guard(finished.message.content, live.secrets),
-            "" if finished.foreign else guard(result.text, live.secrets),
-            local_now())
-
-    async def _consolidate(self, exchanges: Sequence[Exchange]) -> None:
-        live = self.live
-        if live.memory is None:  # turned off since: not wanted
-            return
-        if live.route.provider == "offline":
-            raise ConfigError("no model is configured")
-        await consolidate(live.agent.provider, live.route.model, live.memory,
-                          exchanges,
-                          conflict_threshold=self._memory_settings
-                          .conflict_threshold)
-
     async def tidy_files(self) -> None:
         """Copies of what was sent, old files that people sent, the day's
         sample of the disk, and turns that wait for the memory."""
@@ -466,7 +422,7 @@ class Runtime:
             list_all(self._tree), self.live.settings.files_keep_days,
             time.time(), self._log)
         await asyncio.to_thread(self._note_disk)
-        await self._consolidator.flush()
+        await self.after_turns.flush()
 
     def _note_disk(self) -> None:
         """Raises StorageError."""
@@ -476,35 +432,6 @@ class Runtime:
         except OSError as error:
             raise StorageError(f"{places.workspace}: {error.strerror}"
                                ) from error
-
-
-class _LateApprover:
-    """The approver of the running term: the agent is built before it."""
-
-    def __init__(self, approver: Callable[[], ChannelApprover | None]
-                 ) -> None:
-        self._approver = approver
-
-    def can_ask(self) -> bool:
-        approver = self._approver()
-        return approver is not None and approver.can_ask()
-
-    async def approve(self, request: Any) -> Any:
-        approver = self._approver()
-        return "no" if approver is None else await approver.approve(request)
-
-    async def react(self, emoji: str, *, add: bool) -> None:
-        approver = self._approver()
-        if approver is None:
-            raise UnavailableError("nothing can be shown now")
-        await approver.react(emoji, add=add)
-
-    async def ask_user(self, question: str, choices: Sequence[str],
-                       timeout_s: float) -> str:
-        approver = self._approver()
-        if approver is None:
-            raise UnavailableError("nobody can be asked now")
-        return await approver.ask_user(question, choices, timeout_s)
 
 
 @asynccontextmanager
@@ -529,7 +456,7 @@ async def open_service(places: Places, only: Sequence[str], log: Log, *,
         tree.warnings.clear()
         yield Service(ServiceParts(
             queue=runtime.queue, live=lambda: runtime.live,
-            build_desk=runtime.desk, after=runtime.after,
+            build_desk=runtime.desk, after=runtime.after_turns.run,
             reload=runtime.reload, watch=runtime.watch,
             health=runtime.health, log=log,
             state_file=state_path(places),

@@ -69,7 +69,7 @@ def another():
     return replace(this_process(), pid=pid, started=started)
 
 
-def out(tree, text="hello", timeout_s=5, to="1001", **fields):
+def out(tree, text="hello", timeout_s=60, to="1001", **fields):
     return asyncio.run(send(tree, "telegram", SendMessage(
         text, to, **fields), silent, timeout_s=timeout_s))
 
@@ -102,7 +102,7 @@ def test_a_service_that_runs_sends_it(tree, platform, monkeypatch):
                         lambda: lease, Health(), silent)
         running = asyncio.ensure_future(sender.run())
         sent = await send(tree, "telegram", SendMessage("hello", "1001"),
-                          silent, timeout_s=5)
+                          silent, timeout_s=60)
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
         await room.channel.aclose()
@@ -154,7 +154,7 @@ def test_what_is_refused_for_good_has_failed(tree, platform):
 def test_a_text_of_more_than_100_parts_is_not_out_before_its_last(
         tree, platform):
     text = "שלום 👩‍👩‍👧‍👦 مرحبا " * 20_000
-    sent = out(tree, text, 120)
+    sent = out(tree, text, 600)
 
     assert sent.state == "sent"
     assert len(sent.message_ids) == sent.parts > 100
@@ -242,7 +242,7 @@ def test_copies_of_sends_that_are_over_go_and_those_that_wait_stay(
     out(tree, "", 0.3, attachments=files)  # waits
     platform._faults.clear()
     platform.fault("sendDocument", "status", status=403)
-    assert out(tree, "", 5, to="1002", attachments=files).state == "failed"
+    assert out(tree, "", 60, to="1002", attachments=files).state == "failed"
     folder = tree.places.workspace / "outgoing"
     waiting = {path.name for path in folder.iterdir()}
     assert len(waiting) == 2
