@@ -10,7 +10,8 @@ retention, hygiene and rotation have their turn on each replayed day. Of ten
 messages one stores a memory, one recalls, one writes a file, one runs a
 command, one brings a document; the rest are talk. What claw keeps for a week,
 a month or a year it keeps for --keep days, and of a session the newest 20
-messages, so that the run sees the end of it (0: as shipped). An idle `claw
+messages, so that the run sees the end of it (0: as shipped). Facts are kept
+for good: each chat has three, which it tells anew. An idle `claw
 listen` whose clock jumps alike stands beside it: the flat line to compare
 with.
 
@@ -48,6 +49,7 @@ STEP_H = 4
 LEVEL = 0.01  # of a size that may come in the last third
 LEVEL_COUNT = 3
 TENDING_S = 2.2
+LOOKS = 9  # at a day's end; the lowest counts, what it takes at rest
 WORDS = ("harbour", "kettle", "violin", "glacier", "saffron", "bicycle",
          "lantern", "meadow", "compass", "orchard", "velvet", "thunder",
          "pebble", "walnut", "canyon", "feather", "mirror", "tunnel")
@@ -98,7 +100,7 @@ class Assistant(Wire):
 def _choose(number: int) -> tuple[str, dict[str, Any]] | None:
     words = " ".join(random.Random(-number).choices(WORDS, k=12))
     return {
-        0: ("memory_store", {"key": f"fact {number % 300}",
+        0: ("memory_store", {"key": f"fact {number % 30}",
                              "content": f"{words} {number}"}),
         1: ("memory_recall", {"query": words}),
         2: ("file_write", {"path": f"notes/{number % 50}.md",
@@ -247,10 +249,12 @@ import claw.memory.hygiene.announce as announce
 from claw.memory.hygiene.state import Uptime
 announce.read_uptime = lambda: Uptime("bench", read_clock())
 if keep:
+    import claw.runtime.turn.histories as histories
     import claw.storage.ledger as ledger
     import claw.storage.queue.maintenance as kept
     import claw.storage.sessions as sessions
     ledger.KEPT_DAYS, sessions.SPARED = keep, 20
+    histories.KEPT_TURNS = 20
     kept.PAYLOADS_S = kept.IDS_S = keep * 86400.0
 from claw.__main__ import main
 sys.argv[0] = "claw"
@@ -277,7 +281,6 @@ class Mark(NamedTuple):
 
 
 def measure(busy: Listen, idle: Listen) -> tuple[Mark, dict[str, float]]:
-    print_ = footprint(busy.running)
     sizes: dict[str, float] = defaultdict(float)
     count = 0
     for path in busy.running.home.rglob("*"):
@@ -287,20 +290,16 @@ def measure(busy: Listen, idle: Listen) -> tuple[Mark, dict[str, float]]:
                 count += 1
                 sizes[_kind(path.relative_to(busy.running.home))] += (
                     path.stat().st_size / 2**20)
-    rss, own = find_lowest(busy.running.pid)
-    return Mark(rss, own, rss - own, split_rss(idle.running.pid)[0],
-                float(busy.traced or 0) / 2**20, print_.fds, print_.threads,
-                print_.tasks, sum(sizes.values()), count), dict(sizes)
-
-
-def find_lowest(pid: int) -> tuple[float, float]:
-    """Of three looks: hygiene, which opens brain.db once more, may be at
-    work in one of them."""
-    looks = []
-    for _ in range(3):
-        looks.append(split_rss(pid))
+    looks = []  # hygiene, which opens brain.db once more, may be at work
+    for _ in range(LOOKS):
+        print_ = footprint(busy.running)
+        looks.append((*split_rss(busy.running.pid), print_.fds,
+                      print_.threads, print_.tasks))
         time.sleep(0.5)
-    return min(looks)
+    rss, own, fds, threads, tasks = map(min, zip(*looks, strict=True))
+    return Mark(rss, own, rss - own, split_rss(idle.running.pid)[0],
+                float(busy.traced or 0) / 2**20, int(fds), int(threads),
+                int(tasks), sum(sizes.values()), count), dict(sizes)
 
 
 def split_rss(pid: int) -> tuple[float, float]:
