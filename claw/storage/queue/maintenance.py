@@ -64,15 +64,15 @@ def inbox_rows(connection: sqlite3.Connection, states: Sequence[str],
 
 def outbox_rows(connection: sqlite3.Connection, states: Sequence[str],
                 source: str | None, limit: int) -> list[OutboxRow]:
-    start = f"SELECT {outbox.COLUMNS} FROM {outbox.TABLES}"
     states = states or OUTBOX_STATES
     if source is None:
-        return outbox.read_rows(_newest(connection, start, "o.created_at",
-                                      states, limit))
-    found = connection.execute(
-        f"{start} WHERE o.source = ? ORDER BY o.number", (pack(source),))
-    return outbox.read_rows([row for row in found.fetchall()
-                           if row[6] in states][:max(limit, 0)])
+        return outbox.read_rows(_newest(
+            connection, f"SELECT {outbox.COLUMNS} FROM {outbox.TABLES}",
+            "o.created_at", states, limit))
+    found = outbox.read_rows(connection.execute(
+        f"SELECT {outbox.COLUMNS_ONCE} FROM {outbox.TABLES}"
+        " WHERE o.source = ? ORDER BY o.number", (pack(source),)))
+    return [row for row in found if row.state in states][:max(limit, 0)]
 
 
 def _newest(connection: sqlite3.Connection, start: str, born: str,

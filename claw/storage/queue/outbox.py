@@ -40,6 +40,10 @@ CLOCK_SLACK_S = 60.0
 COLUMNS = ("o.seq, o.source, o.number, o.channel, sends.message, o.part,"
            " o.state, o.message_id, o.uncertain, o.attempts, o.next_at,"
            " o.error, o.created_at, o.finished_at, o.seen")
+# Of one source: a long message is read with its first part alone.
+COLUMNS_ONCE = COLUMNS.replace(
+    "sends.message", "CASE o.number WHEN (SELECT MIN(number) FROM outbox"
+    " WHERE source = o.source) THEN sends.message END")
 REPORTED = 3000  # rows back from the newest that a report can be about
 NOT_THERE = "the platform took it, and it is not there"
 TABLES = "outbox AS o JOIN sends ON sends.source = o.source"
