@@ -105,7 +105,7 @@ class ListenJobs:
 
 def build_parts(tree: Tree, opened: compose.Parts, open_model: Callable[
                     [str], Awaitable[tuple[Provider, str]]], log: Log, *,
-                runs_commands: bool, turn_s: float) -> Parts | None:
+                turn_s: float) -> Parts | None:
     """None where there are no jobs. Raises ConfigError."""
     jobs = open_jobs(tree)
     if jobs is None or opened.policy is None:
@@ -115,7 +115,7 @@ def build_parts(tree: Tree, opened: compose.Parts, open_model: Callable[
     declared, wrong = read_jobs(tree)
     return Parts(
         jobs, tree.decode("scheduler", SchedulerSettings), opened.agent,
-        opened.policy, open_model, opened.choice.shown, runs_commands,
+        opened.policy, open_model, opened.choice.shown,
         settings.catch_up_on_startup, reliability.scheduler_poll_secs,
         reliability.scheduler_retries,
         reliability.provider_backoff_ms / 1000, turn_s,
