@@ -408,6 +408,24 @@ def test_a_run_sees_what_the_chat_may_that_hears_of_it(stage, to, session):
     assert "_tax.txt" not in ended.output
 
 
+def test_what_an_own_conversation_said_is_for_who_heard_of_it(stage):
+    """The owner's job tells a group from some day on."""
+    stage.write("full")
+    stage.plan()
+    job = stage.jobs.add(JobSpec(
+        YEARLY, "agent", prompt="What is new?", session_target="own"))
+
+    def ask(delivery):
+        stage.jobs.update(job.id, lambda spec: replace(
+            spec, delivery=delivery))
+        (body,) = run(stage, job.id)
+        return len([message for message in body["messages"]
+                    if message["role"] == "user"])
+    group = Delivery("announce", "telegram", "-100")
+    assert [ask(to) for to in (Delivery(), Delivery(), group, group,
+                               Delivery())] == [1, 2, 1, 2, 3]
+
+
 def test_a_run_makes_no_jobs_and_raises_no_limit(stage):
     stage.write("full")
     stage.plan()

@@ -190,14 +190,17 @@ class JobTalks:
 
     def find_key(self, job: Job) -> str | None:
         spec = job.spec
+        told = _find_told(job)
+        # what its runs said where nobody, or another chat, hears of it is
+        # nothing for this one
+        own = "_".join((f"{OWN}{job.id}", *(told or ())))
         if spec.session_target == "own":
-            return f"{OWN}{job.id}"
+            return own
         if spec.session_target != "main":
             return None
-        told = _find_told(job)
         if spec.made_in is not None:
             return spec.made_in if told is None or self._tells_maker(
-                spec.made_in, told) else f"{OWN}{job.id}"
+                spec.made_in, told) else own
         return LAST if told is None else self._find_chat(*told)
 
     def _find_chat(self, channel: str, chat: str) -> str:

@@ -102,6 +102,9 @@ class OwnTasks:
     def list_models(self) -> list[str]:
         return list(self._outer.hints)
 
+    def check_tools(self, names: Sequence[str]) -> None:
+        self._build_tools(names)
+
     async def run_task(self, message: str, context: TurnContext, task: Task
                        ) -> str:
         """One turn. Raises TimeLimitError, and what Agent.turn raises."""

@@ -415,6 +415,31 @@ def test_cron_run_runs_the_prompt_in_a_turn_of_its_own(ask_server):
     assert jobs.get(job.id).next_run == job.next_run  # its time stays
 
 
+def test_a_job_names_only_tools_that_there_are(ask_server):
+    with FakeOpenAI([]) as nobody:
+        jobs = open_jobs(ask_server(nobody))
+    schedule = {"kind": "every", "every_ms": 3_600_000}
+    job = jobs.add(JobSpec(parse_schedule(schedule), "agent", prompt="tea"))
+
+    def add(*names):
+        return tool_call("cron_add", schedule=schedule, prompt="tea",
+                         allowed_tools=names)
+    with FakeOpenAI([
+            add("file_raed"), tool_call("cron_update", job_id=job.id, patch={
+                "allowed_tools": ["file_raed"]}),
+            add("file_read", "cron_run"), "done"]) as server:
+        result, _ = ask(ask_server(server),
+                        tools=["cron_add", "cron_update"])
+
+    *refused, made = outputs(result)
+    for output in refused:
+        assert "'allowed_tools': unknown tool" in output
+        assert 'did you mean "file_read"?' in output
+    assert json.loads(made)["allowed_tools"] == ["file_read", "cron_run"]
+    assert [one.spec.allowed_tools for one in jobs.list_jobs()] == [
+        None, ("file_read", "cron_run")]
+
+
 PRICE = '[cost.prices.m]\ninput = 10\noutput = 10\n'
 
 
