@@ -19,6 +19,7 @@
     ├── DeniedError                 6   denied
     ├── MissingPartError            7   missing_part
     ├── BudgetError                 8   budget
+    │   └── IterationLimitError     8   budget
     ├── FaultError                 70   fault
     ├── StorageError               74   storage
     └── InterruptedAnswerError    130   interrupted
@@ -222,6 +223,16 @@ class BudgetError(ClawError):
 
     kind = "budget"
     exit_code = ExitCode.BUDGET
+
+
+class IterationLimitError(BudgetError):
+    """The turn asked its model as often as agent.max_tool_iterations
+    allows."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(
+            f"Agent exceeded maximum tool iterations ({limit})",
+            hint="ask for less at once, or raise agent.max_tool_iterations")
 
 
 class FaultError(ClawError):

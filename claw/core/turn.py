@@ -213,6 +213,13 @@ class RunsTasks(Protocol):
         """The answer; compact JSON where there is a schema. Raises
         ClawError, RequestRefusedError where it does not fit."""
 
+    def check_tools(self, names: Sequence[str]) -> None:
+        """Raises ConfigError for a name that no tool has."""
+
+    def turn_cost(self, turn_id: str) -> float | None:
+        """What the calls of a turn cost so far, None where that is not
+        known."""
+
 
 class SendsText(Protocol):
     """Puts messages into the outbox (message)."""

@@ -2,7 +2,6 @@
 
 from claw.channels.markers import inert
 from claw.core.channel import SendMessage
-from claw.core.value import Value
 from claw.cron.heartbeat import says_nothing
 from claw.security.redact.leaks import guard
 from claw.storage.jobs.model import Job, Run
@@ -10,16 +9,6 @@ from claw.storage.jobs.model import Job, Run
 NO_TEXT = {"agent": "agent job executed", "shell": "done; it said nothing"}
 _TROUBLE = {"error": "failed", "denied": "was not allowed what it wanted",
             "interrupted": "was interrupted"}
-
-
-class Outcome(Value):
-    """How a run ended. `links` are the only addresses in its text that may
-    be links (None: all may)."""
-
-    status: str
-    text: str
-    turn_id: str | None = None
-    links: tuple[str, ...] | None = ()
 
 
 def is_told(job: Job, status: str, text: str = "") -> bool:

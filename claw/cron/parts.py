@@ -26,8 +26,7 @@ Declared: TypeAlias = Mapping[str, tuple[str, JobSpec | None]]
 class Parts(Value):
     """What a run takes when it begins: a reload never changes one under
     way. `open_model` gives the provider of another model, and its name;
-    `runs_commands` is false where a command would see the machine's own
-    tree; `turn_s` is the time limit of a turn without one of its own;
+    `turn_s` is the time limit of a turn without one of its own;
     `declared` are the jobs of config.toml (SqliteJobs.declare), `wrong`
     says what is amiss there; `find_prompt` is what a job of the agent asks
     now (None: nothing, and the run is skipped)."""
@@ -38,7 +37,6 @@ class Parts(Value):
     policy: SecurityPolicy
     open_model: Callable[[str], Awaitable[tuple[Provider, str]]]
     provider: str
-    runs_commands: bool = True
     catches_up: bool = True
     poll_s: float = 15.0
     retries: int = 2

@@ -12,29 +12,26 @@ from typing import Any
 
 from claw.agent.conversation import Conversation
 from claw.agent.history import encode
-from claw.agent.narrowed import find_limit_usd, narrow_agent
+from claw.agent.narrowed import narrow_agent
 from claw.agent.rendering.sanitise import sanitise_reply
 from claw.agent.rounds.events import Event, ToolFinished, ToolStarted
 from claw.agent.rounds.outcome import (
-    IterationLimitError,
     TurnOptions,
     TurnResult,
 )
 from claw.agent.turn import Agent
-from claw.core.errors import BudgetError, ClawError, UnavailableError, describe
+from claw.core.errors import UnavailableError, describe
 from claw.core.labels import sort_labels
-from claw.core.ledger import dollars
 from claw.core.provider import NO_ANSWER, ConversationMessage
-from claw.core.refusal import write_remarks
 from claw.core.turn import TurnContext
 from claw.core.value import replace
-from claw.cron.outcome import Outcome
 from claw.cron.parts import Around, Parts
 from claw.providers.factory import OFFLINE
 from claw.providers.offline import NO_MODEL, WAYS
 from claw.storage.jobs.model import Job
 from claw.storage.log.entry import End, Start, write_error
 from claw.text.addresses import drop_controls, make_plain
+from claw.tools.cron.running import Outcome
 
 _MOST_WAIT_S = 30.0
 _LEAST_WAIT_S = 0.2
@@ -169,38 +166,3 @@ def reckon_wait(attempt: int, base_s: float) -> float:
     """Seconds before retry number `attempt`: doubled each time."""
     doubled: float = max(_LEAST_WAIT_S, base_s) * 2 ** attempt
     return min(_MOST_WAIT_S, doubled) + random.uniform(0, _JITTER_S)
-
-
-def reserve(job: Job, turn: TurnContext, parts: Parts, now: float) -> None:
-    """Leave a turn what its job may still cost this month. Raises
-    BudgetError where that may be less than the turn costs."""
-    limit = find_limit_usd(parts.policy, turn.channel or "", turn.policy)
-    if limit is not None:
-        turn.limit_usd = min(limit, turn.limit_usd or limit)
-    if job.spec.monthly_cents is None:
-        return
-    most, spent = job.spec.monthly_cents / 100, job.count_month_usd(now)
-    if spent >= most or spent + (turn.limit_usd or 0.0) > most:
-        held = f", and a run may cost {dollars(turn.limit_usd)}" \
-            if turn.limit_usd else ""
-        raise BudgetError(
-            f"Budget exceeded: {dollars(spent)} of {dollars(most)} of this "
-            f"job's month is spent{held}",
-            hint="next month it runs again, or raise its monthly_cents")
-    turn.limit_usd = min(turn.limit_usd or most, most - spent)
-
-
-def judge_error(error: Exception, turn: TurnContext, seconds: float
-                ) -> Outcome:
-    """What an error of a run comes to. Money that was not there before
-    anything ran is no fault of the run."""
-    remarks = write_remarks(turn.refused)
-    if isinstance(error, TimeoutError):
-        text = f"it did not end within {seconds:g} s"
-    else:
-        hint = error.hint if isinstance(error, ClawError) else None
-        text = describe(error) + (f" ({hint})" if hint else "")
-    denied = remarks or (isinstance(error, BudgetError)
-                         and not isinstance(error, IterationLimitError))
-    return Outcome("denied" if denied else "error",
-                   "\n\n".join([text, *remarks]), turn.turn_id)

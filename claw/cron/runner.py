@@ -22,11 +22,12 @@ from claw.core.failpoint import reach
 from claw.core.times import until_tick
 from claw.core.value import Value
 from claw.cron.notices import Notices
-from claw.cron.outcome import Outcome, is_told
+from claw.cron.outcome import is_told
 from claw.cron.parts import Parts, Service
 from claw.cron.work import STOPPED, build_turn, end_run, hold_work
 from claw.storage.jobs.model import Job, Run
 from claw.storage.jobs.runs import LEASE_S
+from claw.tools.cron.running import Outcome
 
 _LEAST_POLL_S = 5.0
 _TICK_S = 1.0

@@ -2,37 +2,28 @@
 
 import asyncio
 
-from claw.core.errors import ClawError, DeniedError, describe
+from claw.agent.narrowed import find_limit_usd
+from claw.core.errors import ClawError, describe
 from claw.core.failpoint import reach
 from claw.core.labels import split_origin
-from claw.core.tool import ToolDeps, ToolResult
 from claw.core.turn import TurnContext
 from claw.core.value import replace
 from claw.cron.heartbeat import NO_TASKS
-from claw.cron.outcome import Outcome
 from claw.cron.parts import Around, Parts, Sight
-from claw.cron.prompt import PromptRun, judge_error, reserve
-from claw.security.sandbox import children
+from claw.cron.prompt import PromptRun
 from claw.storage.jobs.model import Job, Run
-from claw.text.addresses import drop_controls
 from claw.tools.cron.running import (
-    describe_whole,
+    Outcome,
+    do_work,
+    find_limit_s,
     hold_run,
-    judge_precheck,
+    judge_error,
     narrow_turn,
-    run_command,
-    write_output,
-    write_prompt,
 )
-from claw.tools.settings import ShellToolSettings
-from claw.tools.shell import Shell
 
-COMMAND_S = 120
 STOPPED = "it was stopped; it may have acted, and is not run again for " \
     "this time"
-_NO_COMMANDS = DeniedError(
-    "no commands run here: this machine has only the fallback sandbox",
-    hint="claw doctor prints the steps to a whole one")
+
 
 
 def build_turn(job: Job, sight: Sight) -> TurnContext:
@@ -89,53 +80,27 @@ class Work:
         self._turn = turn
         self._now = now
 
-    @property
-    def _limit_s(self) -> float:
-        spec = self._job.spec
-        return spec.timeout_s or (COMMAND_S if spec.job_type == "shell"
-                                  else self._parts.turn_s)
-
     async def run(self) -> Outcome:
+        limit_s = find_limit_s(self._job, self._parts.turn_s)
         try:
-            async with asyncio.timeout(self._limit_s + 5):
-                return await self._run()
-        except DeniedError as error:
-            return Outcome("denied", describe_whole(error),
-                           self._turn.turn_id)
+            return await self._run(limit_s)
         except Exception as error:  # one run's fault ends no other
             if not isinstance(error, (ClawError, TimeoutError)):
                 self._around.log("job.fault", job=self._job.id,
                                  error=repr(error))
-            return judge_error(error, self._turn, self._limit_s)
+            return judge_error(error, self._turn, limit_s)
 
-    async def _run(self) -> Outcome:
-        spec, before = self._job.spec, ""
-        if spec.job_type == "agent":
-            prompt = await asyncio.to_thread(self._parts.find_prompt,
-                                             self._job)
+    async def _run(self, limit_s: float | None) -> Outcome:
+        parts, job, turn = self._parts, self._job, self._turn
+        if job.spec.job_type == "agent":
+            prompt = await asyncio.to_thread(parts.find_prompt, job)
             if prompt is None:
                 return Outcome("skipped", NO_TASKS)
-            self._job = replace(self._job, spec=replace(spec, prompt=prompt))
-            reserve(self._job, self._turn, self._parts, self._now)
-        if spec.precheck is not None:
-            done, result = await self._command(spec.precheck)
-            status, before = judge_precheck(done, result)
-            if status != "ok":
-                return Outcome(status, drop_controls(before))
-        if spec.job_type == "shell":
-            _, result = await self._command(spec.command or "")
-            return Outcome("ok" if result.success else "error",
-                           drop_controls(write_output(result)))
-        return await PromptRun(self._parts, self._around, self._job,
-                               self._turn).run(
-            write_prompt(self._job, before))
-
-    async def _command(self, command: str
-                       ) -> tuple[children.Finished, ToolResult]:
-        policy = self._parts.policy
-        if not self._parts.runs_commands:
-            raise _NO_COMMANDS
-        limit_s = self._job.spec.timeout_s or COMMAND_S
-        shell = Shell(ToolDeps(policy.workspace, policy),
-                      ShellToolSettings(timeout_secs=limit_s))
-        return await run_command(shell, policy, command, self._turn)
+            job = replace(job, spec=replace(job.spec, prompt=prompt))
+            limit = find_limit_usd(parts.policy, turn.channel or "",
+                                   turn.policy)
+            if limit is not None:
+                turn.limit_usd = min(limit, turn.limit_usd or limit)
+        return await do_work(
+            job, turn, parts.policy, PromptRun(
+                parts, self._around, job, turn).run, self._now, limit_s)

@@ -191,7 +191,8 @@ async def open_parts(tree: Tree, options: AgentOptions
         if options.identity or tools is None or tools:
             policy = _add_tools_and_prompt(
                 tree, agent, options, tools, memory, redactor,
-                partial(_open_own_provider, providers, stack))
+                partial(_open_own_provider, providers, stack),
+                ledger.turn_cost)
         if options.system and not options.identity:
             agent.prompt = PromptContext(custom=options.system, dated=False)
         yield Parts(ledger, providers, choice, memory, images, agent,
@@ -219,7 +220,8 @@ def _add_tools_and_prompt(tree: Tree, agent: Agent, options: AgentOptions,
                           memory: Memory | None,
                           redactor: Redactor, open_provider: Callable[
                               ["NamedAgentSettings"],
-                              Awaitable[tuple[Provider, str]]]
+                              Awaitable[tuple[Provider, str]]],
+                          turn_cost: Callable[[str], float | None]
                           ) -> "SecurityPolicy":
     from claw.wiring.tools.build import (
         COMMAND_TOOLS,
@@ -259,7 +261,7 @@ def _add_tools_and_prompt(tree: Tree, agent: Agent, options: AgentOptions,
         agent.tools = [
             tool for tool in build(
                 names=names, agents=agents, tasks=build_own_tasks(
-                    tree, agent, open_provider, build_allowed),
+                    tree, agent, open_provider, build_allowed, turn_cost),
                 notify=options.notify if names is None else None,
                 excluded=excluded)
             if options.commands or tool.name not in COMMAND_TOOLS]

@@ -39,6 +39,16 @@ def test_listen_runs_without_command_tools_and_says_so(claw_there):
     assert "no command tools" in checked.stdout
 
 
+def test_a_job_runs_no_command_whoever_starts_it(claw_there):
+    id = claw_there("cron", "add", "@daily", "--command",
+                    "ls").stdout.strip()
+
+    for words in (("cron", "run", id), ("tool", "run", "cron_run", "--yes",
+                                        f'{{"job_id": "{id}"}}')):
+        done = claw_there(*words)
+        assert "no commands run here" in done.stdout + done.stderr
+
+
 def test_the_doctor_prints_the_steps(claw_there):
     done = claw_there("doctor")
 

@@ -13,11 +13,11 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from claw.core.times import rfc3339
-from claw.cron.outcome import Outcome
 from claw.storage.jobs import store
 from claw.storage.jobs.schedule import Schedule
 from claw.storage.jobs.settings import SchedulerSettings
 from claw.storage.sqlite import connect
+from claw.tools.cron.running import Outcome
 
 DAY_S = 86_400
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)

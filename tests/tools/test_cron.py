@@ -452,9 +452,30 @@ def test_a_command_that_is_not_allowed_any_more_is_no_run(desk):
     assert desk.store.list_runs(job.id) == []
 
 
+class Tasks:
+    """core.turn.RunsTasks, which answer for so much money."""
+
+    def __init__(self, cost_usd=0.0, spent_usd=0.0):
+        self.cost_usd = cost_usd
+        self.spent_usd = spent_usd  # by the turn that asks
+        self.asked = []
+
+    async def run_task(self, message, context, task):
+        self.asked.append(context)
+        context.labels.add("file:notes.txt")
+        self.spent_usd += self.cost_usd
+        return "done"
+
+    def turn_cost(self, turn_id):
+        return self.spent_usd
+
+
 def test_a_run_that_is_stopped_says_so(desk):
-    class Endless:
+    begun = asyncio.Event()
+
+    class Endless(Tasks):
         async def run_task(self, message, context, task):
+            begun.set()
             await asyncio.Event().wait()
     desk.deps = replace(desk.deps, tasks=Endless())
     job = desk.add(prompt="wait", command=None)
@@ -462,7 +483,7 @@ def test_a_run_that_is_stopped_says_so(desk):
     async def stop():
         call = asyncio.ensure_future(
             desk.build("cron_run").execute({"job_id": job.id}))
-        await asyncio.sleep(0.1)
+        await begun.wait()
         call.cancel()
         with pytest.raises(asyncio.CancelledError):
             await call
@@ -474,14 +495,8 @@ def test_a_run_that_is_stopped_says_so(desk):
 
 
 def test_a_run_may_no_more_than_its_job(desk):
-    seen = []
-
-    class Tasks:
-        async def run_task(self, message, context, task):
-            seen.append((context.policy.tools, context.limit_usd))
-            context.labels.add("file:notes.txt")
-            return "done"
-    desk.deps = replace(desk.deps, tasks=Tasks())
+    tasks = Tasks(spent_usd=0.5)
+    desk.deps = replace(desk.deps, tasks=tasks)
     job = desk.add(prompt="think", command=None, policy={
         "tools": ["file_read"], "max_cost_per_turn_cents": 5})
     turn = TurnContext("ask", limit_usd=1.0)
@@ -489,9 +504,47 @@ def test_a_run_may_no_more_than_its_job(desk):
     result = desk.call("cron_run", turn, job_id=job.id)
 
     assert result.success, result.error
-    assert seen == [(("file_read",), 0.05)]
-    assert turn.policy is None
+    (inner,) = tasks.asked
+    assert inner.policy.tools == ("file_read",)
+    assert inner.limit_usd == pytest.approx(0.55)  # of the turn that asks
+    assert (turn.policy, turn.limit_usd) == (None, 1.0)
     assert "file:notes.txt" in turn.labels
+
+
+@pytest.mark.parametrize(("spent", "left", "limit", "status", "most"), [
+    (0.0, 10, None, "ok", 1.1), (0.04, 10, None, "ok", 1.06),
+    (0.1, 10, None, "denied", None),  # as by itself (test_runner)
+    (0.06, 10, 1.05, "denied", None), (0.05, 10, 1.05, "ok", 1.05)])
+def test_a_run_is_paid_from_the_month_of_its_job(
+        desk, spent, left, limit, status, most):
+    tasks = Tasks(cost_usd=0.03, spent_usd=1.0)
+    desk.deps = replace(desk.deps, tasks=tasks)
+    job = desk.add(prompt="think", command=None, monthly_cents=left)
+    desk.store.end_run(desk.store.begin_run(job.id, "before"), "",
+                       cost_usd=spent)
+
+    desk.call("cron_run", TurnContext("ask", limit_usd=limit), job_id=job.id)
+
+    run, _ = desk.store.list_runs(job.id)
+    paid = 0.03 if status == "ok" else 0.0
+    assert (run.status, run.cost_usd) == (status, pytest.approx(paid))
+    assert desk.store.get(job.id).month_usd == pytest.approx(spent + paid)
+    assert [inner.limit_usd for inner in tasks.asked] == [
+        pytest.approx(most)][:len(tasks.asked)]
+    assert bool(tasks.asked) == (status == "ok")
+
+
+def test_a_run_that_takes_too_long_is_ended(desk, monkeypatch):
+    class Slow(Tasks):
+        async def run_task(self, message, context, task):
+            await asyncio.Event().wait()
+    monkeypatch.setattr("claw.tools.cron.running.GRACE_S", -0.9)
+    desk.deps = replace(desk.deps, tasks=Slow())
+    job = desk.add(prompt="think", command=None, timeout_s=1)
+
+    assert desk.call("cron_run", job_id=job.id).error \
+        == "it did not end within 1 s"
+    assert desk.store.list_runs(job.id)[0].status == "error"
 
 
 def test_where_no_agent_runs_a_prompt_is_no_run(desk):

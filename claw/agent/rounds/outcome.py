@@ -7,7 +7,7 @@ import msgspec
 
 from claw.agent.rounds.execute import ToolRecord
 from claw.agent.rounds.journal import Journal, ResumedRound
-from claw.core.errors import BudgetError, IncompleteAnswerError
+from claw.core.errors import IncompleteAnswerError
 from claw.core.memory import MemoryEntry
 from claw.core.provider import Passage, TokenUsage
 from claw.core.refusal import Refusal, write_remarks
@@ -28,16 +28,6 @@ class MalformedCallError(IncompleteAnswerError):
     def __init__(self, problem: str, hint: str | None = None) -> None:
         super().__init__(f"no answer: {problem}",
                          hint=hint or "ask again, or another model")
-
-
-class IterationLimitError(BudgetError):
-    """The turn asked its model as often as agent.max_tool_iterations
-    allows."""
-
-    def __init__(self, limit: int) -> None:
-        super().__init__(
-            f"Agent exceeded maximum tool iterations ({limit})",
-            hint="ask for less at once, or raise agent.max_tool_iterations")
 
 
 class TurnResult(Value):

@@ -33,7 +33,6 @@ from claw.agent.rounds.events import (
 from claw.agent.rounds.execute import Executor
 from claw.agent.rounds.outcome import (
     CORRECTION,
-    IterationLimitError,
     MalformedCallError,
     TurnOptions,
     TurnResult,
@@ -44,6 +43,7 @@ from claw.agent.rounds.tool_filter import select_tools
 from claw.core.errors import (
     ClawError,
     DeniedError,
+    IterationLimitError,
     UsageError,
 )
 from claw.core.hooks import Cancel

@@ -79,6 +79,8 @@ class BotApi:
 
     def __init__(self, token: str, base_url: str, *, poll_s: float = 30.0,
                  log: Log,
+                 carry_over: Callable[[str, str], None] = (
+                     lambda old, new: None),
                  proxy_url: str | None = None,
                  transport: httpx.AsyncBaseTransport | None = None,
                  sleep: Callable[[float], Awaitable[Any]] | None = None,
@@ -88,6 +90,7 @@ class BotApi:
         self.base_url = base_url.rstrip("/")
         self.poll_s = poll_s
         self._log = log
+        self._carry_over = carry_over
         self.sleep = sleep or asyncio.sleep
         self._now = now
         self.gate = RateGate(clock)
@@ -166,6 +169,7 @@ class BotApi:
             moved = read_parameter(body, "migrate_to_chat_id")
             if moved is not None and chat is not None and again:
                 self._moved[chat] = int(moved)
+                self._carry_over(chat, str(int(moved)))
                 continue
             error = await self._refused(method, answer, body)
             if not isinstance(error, RateLimitedError):

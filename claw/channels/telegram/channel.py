@@ -67,6 +67,7 @@ heading write a bold line, never #.
         self._api = BotApi(
             settings.bot_token, settings.api_base_url,
             poll_s=settings.poll_timeout_secs, log=deps.log,
+            carry_over=deps.carry_over,
             proxy_url=settings.proxy_url, transport=transport, sleep=sleep,
             clock=clock)
         self._sender = Sender(self._api, deps)

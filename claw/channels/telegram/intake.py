@@ -43,6 +43,7 @@ class Intake:
         self.door = Door(settings.allowed_users, deps, clock=clock,
                          table="channels_config.telegram",
                          tells=settings.show_hint_to_strangers)
+        self._deps = deps
         # Whether what is for us can't be told without our name.
         self.needs_name = settings.mention_only
         self._told = Hints(clock)  # who has sent a code for nothing
@@ -61,6 +62,10 @@ class Intake:
         """One update, or those of an album; None for what is not for us.
         Who may not write is answered by `inbox`, where it sends."""
         message = group[0].message
+        if message is not None and message.migrate_to_chat_id is not None:
+            self._deps.carry_over(str(message.chat.id),
+                                  str(message.migrate_to_chat_id))
+            return None
         if message is None or _ours_to_skip(group[0]):
             return None
         if not self.allows(message.user):

@@ -108,6 +108,7 @@ class Message(msgspec.Struct, frozen=True):
     photo: tuple[File, ...] = ()
     sticker: dict[str, Any] | None = None
     forum_topic_created: dict[str, Any] | None = None
+    migrate_to_chat_id: int | None = None  # the supergroup it is from now on
 
 
 class Callback(msgspec.Struct, frozen=True):

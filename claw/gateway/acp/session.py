@@ -10,12 +10,8 @@ from contextlib import AsyncExitStack
 from typing import Any
 
 from claw.agent.rounds.cancel import TurnCancelled, race
-from claw.agent.rounds.outcome import (
-    RECEIPT,
-    IterationLimitError,
-    TurnResult,
-)
-from claw.core.errors import UsageError
+from claw.agent.rounds.outcome import RECEIPT, TurnResult
+from claw.core.errors import IterationLimitError, UsageError
 from claw.gateway.acp import wire
 from claw.gateway.acp.blocks import Message, build_message
 from claw.gateway.acp.chats import Chat, Chats, Opened

@@ -87,15 +87,17 @@ def find_person(chat: str, name: str, holders: Mapping[str, str], *,
 
 
 def move_key(key: str, channel: str, old: str, new: str) -> str | None:
-    """The key of a conversation whose person has another id now, with the
-    address of a private chat that is its person's; None for any other."""
+    """The key of a conversation whose person, or chat, has another id now;
+    None for any other."""
     found = re.fullmatch(
         rf"({re.escape(channel)}(?::[^_]*)?_)([^_]+)((?:_[^_]+)?_)"
         rf"{re.escape(old)}", key)
-    if found is None:
-        return None
-    place = _place(new) if found[2] == _place(old) else found[2]
-    return f"{found[1]}{place}{found[3]}{new}"
+    if found is not None:
+        place = _place(new) if found[2] == _place(old) else found[2]
+        return f"{found[1]}{place}{found[3]}{new}"
+    found = re.fullmatch(rf"({re.escape(channel)}(?::[^_]*)?_)"
+                         rf"{re.escape(_place(old))}(_.+)", key)
+    return found and f"{found[1]}{_place(new)}{found[2]}"
 
 
 def registered_name(channel: str) -> str:

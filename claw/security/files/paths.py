@@ -25,11 +25,14 @@ OWN_DIRECTORIES = ("memory", "state", "sessions")
 _MOST_CHARS = 4_096
 TRUST_FOLDER = "workspaces"  # beside config.toml, see trust.py
 OWN_FILES = ("MEMORY_SNAPSHOT.md",)
+# Its tasks run later, with the owner's rights and nobody to ask: what a chat
+# writes there waits for the owner at his machine.
+TASKS_FILE = "HEARTBEAT.md"
 # What of the workspace stands in prompts or memories of later turns, by
 # the names that are read: where a disk knows no case they find every
 # spelling. A change by a command waits for the owner (watched/).
 WATCHED_FILES = ("AGENTS.md", "SOUL.md", "TOOLS.md", "IDENTITY.md",
-                 "USER.md", "HEARTBEAT.md", "BOOTSTRAP.md", "MEMORY.md",
+                 "USER.md", TASKS_FILE, "BOOTSTRAP.md", "MEMORY.md",
                  *OWN_FILES)
 _SNAPSHOT = re.compile(r"\.?MEMORY_SNAPSHOT\.md(?:\..*)?", re.IGNORECASE)
 

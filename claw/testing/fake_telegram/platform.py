@@ -55,6 +55,7 @@ class FakeTelegram(FakeServer):
         self._updates = Updates(first_update_id)
         self._polling = Polling(self._updates, self._world, self._changed)
         self._problems: list[str] = []
+        self._moved: dict[str, int] = {}
         self._spec = load_spec(spec) if spec is not None else None
         self._names = {name.lower(): name for name in
                        (*METHODS, *self._polling.methods, "getUpdates")
@@ -112,6 +113,15 @@ class FakeTelegram(FakeServer):
         """A chat that the bot may write to; `fields` of its Chat."""
         with self._changed:
             self._world.chat(chat_id, **fields)
+
+    def migrate(self, chat_id: int, to: int, *, quiet: bool = False) -> None:
+        """A group becomes a supergroup; `quiet`: the bot hears of it only
+        when it writes to the group."""
+        with self._changed:
+            self.add_chat(to, type="supergroup")
+            self._moved[str(chat_id)] = to
+            if not quiet:
+                self.post(None, chat_id, 1001, migrate_to_chat_id=to)
 
     # what the bot did
 
@@ -273,6 +283,10 @@ class FakeTelegram(FakeServer):
     def _do(self, method: str, params: Params) -> Reply:
         with self._changed:
             try:
+                if (to := self._moved.get(str(params.get("chat_id")))):
+                    raise ApiError(
+                        400, "Bad Request: group chat was upgraded to a "
+                        "supergroup chat", {"migrate_to_chat_id": to})
                 work = METHODS.get(method)
                 result = (work(self._world, params) if work is not None
                           else self._polling.methods[method](params))

@@ -7,7 +7,7 @@ when it is given, and there is no `approved`.
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import islice, pairwise
 from typing import Any, ParamSpec, TypeVar
@@ -15,6 +15,7 @@ from typing import Any, ParamSpec, TypeVar
 from msgspec import to_builtins
 
 from claw.core.errors import (
+    ConfigError,
     DeniedError,
     NotFoundError,
     StorageError,
@@ -84,6 +85,7 @@ class CronTool(CheckedTool):
             raise DeniedError(_NO_JOBS)
         _check_pace(spec)
         self._check_target(spec)
+        await self.check_tools(spec.allowed_tools)
         spec = self._check_command(replace(
             spec, made_in=turn.session_id if turn else None,
             origin=join_origin(_list_labels()),
@@ -158,6 +160,15 @@ class CronTool(CheckedTool):
                 or {"message", ANY}.intersection(own.always_ask):
             raise DeniedError("blocked by security policy: this chat may "
                               "write to no other, and so may its jobs")
+
+    async def check_tools(self, names: Sequence[str] | None) -> None:
+        """Raises UsageError for a name that no tool has."""
+        if names and self._deps.tasks is not None:
+            try:
+                await asyncio.to_thread(self._deps.tasks.check_tools, names)
+            except ConfigError as error:
+                raise UsageError(f"'allowed_tools': {error.message}" + (
+                    f" ({error.hint})" if error.hint else "")) from error
 
     def _check_command(self, spec: JobSpec) -> JobSpec:
         check_commands(self._policy, spec)

@@ -108,6 +108,7 @@ class CronUpdate(CronTool):
         if not patch:
             raise UsageError("the patch changes nothing")
         fields = _read_fields(patch)
+        await self.check_tools(fields.get("allowed_tools"))
         return await self.update(args["job_id"],
                                  lambda spec: replace(spec, **fields))
 

@@ -2,22 +2,15 @@
 
 The command of a shell job goes the way of the shell tool, with nobody to
 ask; the prompt of an agent job is a turn of the agent's own. The run stands
-in the job's history like any other. Nothing is delivered: whoever asks has
-the outcome.
+in the job's history, and is paid from its budgets, like any other. Nothing
+is delivered: whoever asks has the outcome.
 """
 
 import time
 from functools import partial
 
-from claw.core.errors import (
-    BudgetError,
-    ClawError,
-    DeniedError,
-    FaultError,
-    UnavailableError,
-)
+from claw.core.errors import ClawError, FaultError, UnavailableError
 from claw.core.labels import split_origin
-from claw.core.ledger import dollars
 from claw.core.times import rfc3339
 from claw.core.tool import (
     Arguments,
@@ -33,24 +26,13 @@ from claw.storage.jobs.store import cut_output
 from claw.tools.cron.base import CronTool, use
 from claw.tools.cron.running import (
     STOPPED,
-    describe_whole,
+    Outcome,
+    do_work,
+    find_limit_s,
     hold_run,
-    judge_precheck,
+    judge_error,
     narrow_turn,
-    run_command,
-    write_output,
-    write_prompt,
 )
-from claw.tools.settings import ShellToolSettings
-from claw.tools.shell import Shell
-
-
-def _check_month(job: Job) -> None:
-    """Raises BudgetError where nothing is left of the job's month."""
-    most = (job.spec.monthly_cents or 0) / 100
-    if most and job.count_month_usd(time.time()) >= most:
-        raise BudgetError(f"Budget exceeded: the {dollars(most)} of this "
-                          "job's month are spent")
 
 
 class CronRun(CronTool):
@@ -60,10 +42,8 @@ class CronRun(CronTool):
     description = ("Run a scheduled job now, whenever it is due; the outcome "
                    "is the result and is sent nowhere.")
 
-    def __init__(self, deps: ToolDeps,
-                 shell: ShellToolSettings | None = None) -> None:
+    def __init__(self, deps: ToolDeps) -> None:
         super().__init__(deps)
-        self._shell = Shell(deps, shell)
         self._tasks: RunsTasks | None = deps.tasks
 
     def parameters_schema(self) -> Schema:
@@ -81,54 +61,55 @@ class CronRun(CronTool):
         self._policy.enforce("act")
         job = await use(self.find, args["job_id"])
         self._check_command(job.spec)
-        _check_month(job)
         if job.spec.job_type == "agent" and self._tasks is None:
             raise UnavailableError("no agent runs here to take the prompt")
         turn = current_turn.get() or TurnContext("tool")
         turn.labels |= split_origin(job.spec.origin)
-        started = await use(self.jobs.begin_run, job.id,
-                            rfc3339(time.time()))
-        if started is None:
+        run = await use(self.jobs.begin_run, job.id, rfc3339(time.time()))
+        if run is None:
             raise UnavailableError("a run of this job is under way")
-        inner = turn.hand_over()
-        narrow_turn(inner, job)
+        await use(partial(self.jobs.renew_run, run, turn_id=turn.turn_id))
+        before = await use(self._count_cost, turn)
+        outcome = Outcome("interrupted", STOPPED)
         try:
-            async with hold_run(self.jobs, started, lambda: None):
-                status, text = await self._run_job(job, inner)
-        except BaseException:  # stopped in the middle: that is its outcome
-            self.jobs.end_run(started, STOPPED, status="interrupted")
-            raise
-        finally:
-            turn.labels |= inner.labels
-        text = cut_output(text)
-        await use(partial(self.jobs.end_run, started, text, status=status,
-                          turn_id=turn.turn_id))
-        return ToolResult(text) if status == "ok" \
+            async with hold_run(self.jobs, run, lambda: None):
+                outcome = await self._run_job(job, turn, before or 0.0)
+        finally:  # not on a thread: it may be cancelled
+            cost = self._count_cost(turn)
+            self.jobs.end_run(
+                run, outcome.text, status=outcome.status,
+                turn_id=turn.turn_id, cost_usd=None
+                if before is None or cost is None else cost - before)
+        text = cut_output(outcome.text)
+        return ToolResult(text) if outcome.status == "ok" \
             else ToolResult.failure(text)
 
-    async def _run_job(self, job: Job, turn: TurnContext
-                       ) -> tuple[str, str]:
-        """How it ended, and what it said."""
-        spec, before = job.spec, ""
-        try:
-            if spec.precheck is not None:
-                done, result = await run_command(
-                    self._shell, self._policy, spec.precheck, turn)
-                status, before = judge_precheck(done, result)
-                if status != "ok":
-                    return status, before
-            if spec.job_type == "shell":
-                _, result = await run_command(
-                    self._shell, self._policy, spec.command or "", turn)
-                return "ok" if result.success else "error", write_output(
-                    result)
+    def _count_cost(self, turn: TurnContext) -> float | None:
+        return 0.0 if self._tasks is None \
+            else self._tasks.turn_cost(turn.turn_id)
+
+    async def _run_job(self, job: Job, turn: TurnContext, spent_usd: float
+                       ) -> Outcome:
+        """In a turn within `turn`, which cost so much before. Its calls are
+        paid by both."""
+        inner = turn.hand_over()
+        inner.refused = []
+        narrow_turn(inner, job, spent_usd)
+        limit_s = find_limit_s(job, None)
+
+        async def ask(prompt: str) -> Outcome:
             assert self._tasks is not None
-            return "ok", await self._tasks.run_task(
-                write_prompt(job, before), turn,
-                Task(model=spec.model, tools=spec.allowed_tools))
-        except DeniedError as error:
-            return "denied", describe_whole(error)
+            text = await self._tasks.run_task(prompt, inner, Task(
+                model=job.spec.model, tools=job.spec.allowed_tools))
+            return Outcome("denied" if inner.refused else "ok", text)
+        try:
+            return await do_work(job, inner, self._policy, ask, time.time(),
+                                 limit_s, spent_usd)
         except FaultError:
             raise
-        except ClawError as error:
-            return "error", describe_whole(error)
+        except (ClawError, TimeoutError) as error:
+            return judge_error(error, inner, limit_s)
+        finally:
+            turn.labels |= inner.labels
+            for refusal in inner.refused:
+                turn.note_refusal(refusal)

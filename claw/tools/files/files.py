@@ -25,7 +25,7 @@ from claw.core.tool import (
 from claw.core.turn import ReachesOwner, TurnContext, current_turn
 from claw.core.value import Value
 from claw.security.confine.attachments import is_of_another_chat
-from claw.security.files.paths import WATCHED_FILES
+from claw.security.files.paths import TASKS_FILE, WATCHED_FILES
 from claw.security.shell.effects.movers import find_settings
 from claw.security.shell.origins import FILES
 from claw.security.watched.diff import SHOWN_CHARS, compare
@@ -164,10 +164,14 @@ class FileChanger(FileTool):
         """What the call changes. Raises ClawError."""
         raise NotImplementedError
 
-    async def _watch(self, change: Callable[[], str]) -> ToolResult:
+    async def _watch(self, args: Mapping[str, Any],
+                     change: Callable[[], str]) -> ToolResult:
         """Make the change on a thread; it returns the sentence about it."""
         turn = current_turn.get()
-        hold = turn is not None and bool(turn.labels)
+        hold = turn is not None and (bool(turn.labels) or (
+            turn.channel is not None and any(
+                self._policy.paths.locate(path)[1].lower()
+                == TASKS_FILE.lower() for path in self._list_paths(args))))
         async with watch(self._policy, hold=hold) as seen:
             output = await asyncio.to_thread(change)
         return seen.add_notes(ToolResult(output=output))
@@ -198,7 +202,7 @@ class FileWrite(FileChanger):
         def write() -> str:
             self._policy.write_beneath(path, data)
             return f"Written {len(data)} bytes to {path}"
-        return await self._watch(write)
+        return await self._watch(args, write)
 
 
 class FileEdit(FileChanger):
@@ -216,7 +220,7 @@ class FileEdit(FileChanger):
 
     async def run(self, args: Arguments) -> ToolResult:
         self._policy.enforce("act")
-        return await self._watch(lambda: self._edit(args))
+        return await self._watch(args, lambda: self._edit(args))
 
     def _plan(self, args: Mapping[str, Any]) -> Sequence[FileChange]:
         data = self._policy.read_beneath(args["path"], MAX_BYTES)

@@ -2,7 +2,10 @@
 and put into config.toml once all that was kept has followed.
 """
 
+from collections.abc import Iterator
+
 from claw.config.edit import set_value
+from claw.config.keys import Path, join_key
 from claw.config.places import Places
 from claw.config.tree import Tree, load
 from claw.core.errors import ClawError
@@ -41,7 +44,8 @@ def announce_change(tree: Tree, file: PeopleFile, channel: str, log: Log,
 def relist(places: Places, log: Log, channel: str, old: str, new: str
            ) -> bool:
     """Put an id in the place of another one wherever config.toml lists
-    people of a channel. Whether the old one is nowhere there any more."""
+    people of a channel, or sends to one. Whether the old one is nowhere
+    there any more."""
     try:
         tree = load(places)
         for path in ((SECTION, channel, "allowed_users"),
@@ -54,12 +58,27 @@ def relist(places: Places, log: Log, channel: str, old: str, new: str
                 spell_ids(channel, value), as_list(value), strict=True)]
             set_value(places, path, list(dict.fromkeys(ids))
                       if isinstance(value, list) else new, validate)
+        for target in _list_targets(tree, channel, old):
+            set_value(places, target, new, validate)
+            log("identity.target", setting=join_key(target), old=old,
+                new=new)
     except (ClawError, OSError) as error:
         log("identity.unsaved", channel=channel, old=old, new=new,
             error=str(error), hint=f"put {new} in the place of {old} in "
             "config.toml; until then one stands for the other")
         return False
     return True
+
+
+def _list_targets(tree: Tree, channel: str, id: str) -> Iterator[Path]:
+    """The settings that have what comes of jobs sent to this id."""
+    if (tree.get("heartbeat.target"), tree.get("heartbeat.to")) == (
+            channel, id):
+        yield "heartbeat", "to"
+    for number, row in enumerate(tree.get("cron.jobs") or ()):
+        told = row.get("delivery", {})
+        if (told.get("channel"), told.get("to")) == (channel, id):
+            yield "cron", "jobs", str(number), "delivery", "to"
 
 
 def release_ids(tree: Tree, log: Log) -> None:

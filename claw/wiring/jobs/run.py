@@ -16,7 +16,6 @@ from claw.core.errors import UnavailableError
 from claw.core.provider import Provider
 from claw.core.times import rfc3339
 from claw.core.value import replace
-from claw.cron.outcome import Outcome
 from claw.cron.parts import Around, Parts
 from claw.cron.work import STOPPED, build_turn, end_run, hold_work
 from claw.providers.factory import OFFLINE
@@ -27,6 +26,7 @@ from claw.storage.forgotten import set_stamp
 from claw.storage.jobs.model import Job, Run
 from claw.storage.jobs.store import cut_output
 from claw.storage.queue.sqlite import SqliteQueue
+from claw.tools.cron.running import Outcome
 from claw.wiring.channels.people import open_people
 from claw.wiring.compose import AgentOptions, open_parts
 from claw.wiring.listen.jobs import JobTalks, build_parts
@@ -92,8 +92,7 @@ async def _open(tree: Tree, job: Job, notify: Callable[[str], None],
     if writer is not None:
         stack.enter_context(closing(writer))
     parts = build_parts(
-        tree, opened, open_model, log, runs_commands=commands,
-        turn_s=reckon_budget_s(
+        tree, opened, open_model, log, turn_s=reckon_budget_s(
             tree.decode("channels_config", ChannelsSettings),
             opened.agent.settings, tree.decode(
                 "pacing", PacingSettings).message_timeout_scale_max))

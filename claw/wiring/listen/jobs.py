@@ -105,7 +105,7 @@ class ListenJobs:
 
 def build_parts(tree: Tree, opened: compose.Parts, open_model: Callable[
                     [str], Awaitable[tuple[Provider, str]]], log: Log, *,
-                runs_commands: bool, turn_s: float) -> Parts | None:
+                turn_s: float) -> Parts | None:
     """None where there are no jobs. Raises ConfigError."""
     jobs = open_jobs(tree)
     if jobs is None or opened.policy is None:
@@ -115,7 +115,7 @@ def build_parts(tree: Tree, opened: compose.Parts, open_model: Callable[
     declared, wrong = read_jobs(tree)
     return Parts(
         jobs, tree.decode("scheduler", SchedulerSettings), opened.agent,
-        opened.policy, open_model, opened.choice.shown, runs_commands,
+        opened.policy, open_model, opened.choice.shown,
         settings.catch_up_on_startup, reliability.scheduler_poll_secs,
         reliability.scheduler_retries,
         reliability.provider_backoff_ms / 1000, turn_s,
@@ -190,14 +190,17 @@ class JobTalks:
 
     def find_key(self, job: Job) -> str | None:
         spec = job.spec
+        told = _find_told(job)
+        # what its runs said where nobody, or another chat, hears of it is
+        # nothing for this one
+        own = "_".join((f"{OWN}{job.id}", *(told or ())))
         if spec.session_target == "own":
-            return f"{OWN}{job.id}"
+            return own
         if spec.session_target != "main":
             return None
-        told = _find_told(job)
         if spec.made_in is not None:
             return spec.made_in if told is None or self._tells_maker(
-                spec.made_in, told) else f"{OWN}{job.id}"
+                spec.made_in, told) else own
         return LAST if told is None else self._find_chat(*told)
 
     def _find_chat(self, channel: str, chat: str) -> str:

@@ -125,7 +125,6 @@ class Runtime:
         self._stamp = stamp(places.config_file)
         self._reloading = asyncio.Lock()
         self._redactor = Redactor()
-        self._commands = True
         self.queue = SqliteQueue(
             queue_path(places),
             clean=lambda value: self._redactor.record(value))
@@ -168,8 +167,7 @@ class Runtime:
                              name, opened_channel in channels.items()}
             jobs = build_parts(
                 tree, parts, partial(self._open_model, parts.providers),
-                self._log, runs_commands=self._commands,
-                turn_s=live.budget_s())
+                self._log, turn_s=live.budget_s())
             self._stack.push_async_exit(opened.pop_all())
         if parts.choice.model is None:
             self._log("provider", text=f"{parts.choice.shown} does not say "
@@ -204,8 +202,7 @@ class Runtime:
         """What a channel's turn gets: no command tools where a command
         would see the machine's own tree."""
         sandbox = build_policy(tree).sandbox
-        commands = self._commands = sandbox is None \
-            or not sandbox.shelter().is_fallback
+        commands = sandbox is None or not sandbox.shelter().is_fallback
         if not commands:
             self._log("sandbox.warning", text="no command tools: this "
                       "machine has only the fallback sandbox",

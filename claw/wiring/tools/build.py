@@ -77,7 +77,6 @@ __all__ = ["build_gate", "build_policy", "build_prompt_context",
 # `enabled` false is offered only where somebody names it, and refuses.
 TABLES: dict[str, tuple[str, Any]] = {
     "shell": ("shell_tool", ShellToolSettings),
-    "cron_run": ("shell_tool", ShellToolSettings),
     "web_search_tool": ("web_search", web.WebSearchSettings),
     "web_fetch": ("web_fetch", web.WebFetchSettings),
     "http_request": ("http_request", web.HttpRequestSettings),

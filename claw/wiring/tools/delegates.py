@@ -91,7 +91,9 @@ class OwnTasks:
                  open_provider: Callable[[NamedAgentSettings],
                                          Awaitable[tuple[Provider, str]]],
                  build_tools: Callable[[Sequence[str]], Sequence[Tool]],
-                 timeouts_s: tuple[float, float]) -> None:
+                 timeouts_s: tuple[float, float],
+                 turn_cost: Callable[[str], float | None]) -> None:
+        self.turn_cost = turn_cost
         self._outer = outer
         self._open_provider = open_provider
         self._build_tools = build_tools
@@ -99,6 +101,9 @@ class OwnTasks:
 
     def list_models(self) -> list[str]:
         return list(self._outer.hints)
+
+    def check_tools(self, names: Sequence[str]) -> None:
+        self._build_tools(names)
 
     async def run_task(self, message: str, context: TurnContext, task: Task
                        ) -> str:
@@ -187,12 +192,13 @@ def _pause(gate: Gate, budget: Budget) -> Gate:
 def build_own_tasks(tree: Tree, outer: Agent,
                     open_provider: Callable[
                         [NamedAgentSettings], Awaitable[tuple[Provider, str]]],
-                    build_tools: Callable[[Sequence[str]], Sequence[Tool]]
-                    ) -> OwnTasks:
+                    build_tools: Callable[[Sequence[str]], Sequence[Tool]],
+                    turn_cost: Callable[[str], float | None]) -> OwnTasks:
     """As long as [delegate] says. Raises ConfigError."""
     usual = tree.decode("delegate", DelegateSettings)
     return OwnTasks(outer, open_provider, build_tools,
-                    (usual.timeout_secs, usual.agentic_timeout_secs))
+                    (usual.timeout_secs, usual.agentic_timeout_secs),
+                    turn_cost)
 
 
 def build_delegates(tree: Tree, outer: Agent,

@@ -413,3 +413,57 @@ def test_cron_run_runs_the_prompt_in_a_turn_of_its_own(ask_server):
     assert (run.status, run.output) == ("ok", "made")
     assert "web" in context.labels
     assert jobs.get(job.id).next_run == job.next_run  # its time stays
+
+
+def test_a_job_names_only_tools_that_there_are(ask_server):
+    with FakeOpenAI([]) as nobody:
+        jobs = open_jobs(ask_server(nobody))
+    schedule = {"kind": "every", "every_ms": 3_600_000}
+    job = jobs.add(JobSpec(parse_schedule(schedule), "agent", prompt="tea"))
+
+    def add(*names):
+        return tool_call("cron_add", schedule=schedule, prompt="tea",
+                         allowed_tools=names)
+    with FakeOpenAI([
+            add("file_raed"), tool_call("cron_update", job_id=job.id, patch={
+                "allowed_tools": ["file_raed"]}),
+            add("file_read", "cron_run"), "done"]) as server:
+        result, _ = ask(ask_server(server),
+                        tools=["cron_add", "cron_update"])
+
+    *refused, made = outputs(result)
+    for output in refused:
+        assert "'allowed_tools': unknown tool" in output
+        assert 'did you mean "file_read"?' in output
+    assert json.loads(made)["allowed_tools"] == ["file_read", "cron_run"]
+    assert [one.spec.allowed_tools for one in jobs.list_jobs()] == [
+        None, ("file_read", "cron_run")]
+
+
+PRICE = '[cost.prices.m]\ninput = 10\noutput = 10\n'
+
+
+@pytest.mark.parametrize(("cents", "status"), [(5_000, "ok"),
+                                               (0.01, "denied")])
+def test_cron_run_is_paid_from_the_month_of_its_job_alone(
+        ask_server, cents, status):
+    with FakeOpenAI([]) as nobody:
+        jobs = open_jobs(ask_server(nobody))
+    job = jobs.add(JobSpec(
+        parse_schedule({"kind": "every", "every_ms": 3_600_000}), "agent",
+        prompt="make tea", allowed_tools=(), monthly_cents=cents))
+    with FakeOpenAI([tool_call("cron_run", job_id=job.id),
+                     *["made"] * (status == "ok"), "done"]) as server:
+        tree = ask_server(server, PRICE)
+        result, _ = ask(tree, tools=["cron_run"])
+    run, = jobs.list_runs(job.id)
+    with open_reader(ledger_path(tree.places)) as reader:
+        calls = [row.end.cost_usd for row in reader.calls(
+            "2000-01-01", "9999-12-31", 9)]
+
+    assert (run.status, run.turn_id) == (status, result.turn_id)
+    assert len(calls) == 2 + (status == "ok")
+    own = calls[1] if status == "ok" else 0.0  # the others are the turn's
+    assert run.cost_usd == pytest.approx(own)
+    assert jobs.get(job.id).month_usd == pytest.approx(own)
+

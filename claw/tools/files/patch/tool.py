@@ -32,7 +32,7 @@ class ApplyPatch(FileChanger):
 
     async def run(self, args: Arguments) -> ToolResult:
         self._policy.enforce("act")
-        return await self._watch(lambda: self._apply(args))
+        return await self._watch(args, lambda: self._apply(args))
 
     def _list_paths(self, args: Mapping[str, Any]) -> Sequence[str]:
         return [path for each in parse_patch(args["patch"])
