@@ -1,6 +1,7 @@
 """Start the real servers of install.sh, or skip with a reason; run
 `claw ask` against them."""
 
+import fcntl
 import json
 import os
 import shutil
@@ -8,6 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.request
 from contextlib import contextmanager
@@ -51,6 +53,16 @@ def free_port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
+
+
+@pytest.fixture(scope="module")
+def only_chromium():
+    """No other file's browser runs, in this run or another: tests list the
+    machine's Chromiums and kill those that they find."""
+    path = Path(tempfile.gettempdir()) / f"claw-chromium-{os.getuid()}.lock"
+    with path.open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 @pytest.fixture

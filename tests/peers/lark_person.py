@@ -1,9 +1,9 @@
 """The platform's own SDK, lark-oapi, as the other side of a test.
 
-    python lark_person.py frames            hex a line: what its Frame reads
+    python lark_person.py answers           hex a line: what its Frame reads;
+                                            a post a line: its judge of it
     python lark_person.py client URL ID SECRET   its long connection
     python lark_person.py server            a platform that speaks its Frame
-    python lark_person.py posts KEY TOKEN   its judge of a signed post
 """
 
 import asyncio
@@ -43,16 +43,33 @@ def show(frame):
             "payload": frame.payload.hex(), "new": frame.LogIDNew}
 
 
-def read_frames():
+def answer_lines():
     for line in sys.stdin:
-        frame = Frame()
-        try:
-            frame.ParseFromString(bytes.fromhex(line.strip()))
-            found = {"frame": show(frame),
-                     "again": frame.SerializeToString().hex()}
-        except Exception as error:
-            found = {"error": type(error).__name__}
-        say(**found)
+        say(**(judge_post if line.startswith("{") else read_frame)(line))
+
+
+def read_frame(line):
+    frame = Frame()
+    try:
+        frame.ParseFromString(bytes.fromhex(line.strip()))
+        return {"frame": show(frame),
+                "again": frame.SerializeToString().hex()}
+    except Exception as error:
+        return {"error": type(error).__name__}
+
+
+def judge_post(line):
+    asked = json.loads(line)
+    handler = (lark.EventDispatcherHandler
+               .builder(asked["key"], asked["token"])
+               .register_p2_im_message_receive_v1(
+                   lambda data: say(content=data.event.message.content))
+               .build())
+    request = RawRequest()
+    request.uri, request.headers = "/", asked["headers"]
+    request.body = base64.b64decode(asked["body"])
+    found = handler.do(request)
+    return {"status": found.status_code, "content": found.content.decode()}
 
 
 def run_client(url, app_id, secret):
@@ -176,27 +193,11 @@ async def run_server():
         await asyncio.Future()
 
 
-def judge_posts(key, token):
-    handler = (lark.EventDispatcherHandler.builder(key, token)
-               .register_p2_im_message_receive_v1(
-                   lambda data: say(content=data.event.message.content))
-               .build())
-    for line in sys.stdin:
-        asked = json.loads(line)
-        request = RawRequest()
-        request.uri, request.headers = "/", asked["headers"]
-        request.body = base64.b64decode(asked["body"])
-        found = handler.do(request)
-        say(status=found.status_code, content=found.content.decode())
-
-
 if __name__ == "__main__":
     kind, *rest = sys.argv[1:]
-    if kind == "frames":
-        read_frames()
+    if kind == "answers":
+        answer_lines()
     elif kind == "client":
         run_client(*rest)
-    elif kind == "server":
-        asyncio.run(run_server())
     else:
-        judge_posts(*rest)
+        asyncio.run(run_server())

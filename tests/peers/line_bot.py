@@ -1,6 +1,6 @@
 """A bot with line-bot-sdk: reads {"do", ...} a line, writes {"ok"|"error"}
 a line.
-    python line_bot.py URL TOKEN SECRET
+The first one that a test asks is {"do": "meet"}: which platform it is.
 """
 
 import base64
@@ -11,10 +11,15 @@ from linebot.v3 import WebhookParser
 from linebot.v3 import messaging as m
 from linebot.v3.exceptions import InvalidSignatureError
 
-URL, TOKEN, SECRET = sys.argv[1:]
-parser = WebhookParser(SECRET)
-client = m.ApiClient(m.Configuration(host=URL, access_token=TOKEN))
-api, files = m.MessagingApi(client), m.MessagingApiBlob(client)
+parser = api = files = None
+
+
+def meet(asked):
+    global parser, api, files
+    parser = WebhookParser(asked["secret"])
+    client = m.ApiClient(m.Configuration(host=asked["url"],
+                                         access_token=asked["token"]))
+    api, files = m.MessagingApi(client), m.MessagingApiBlob(client)
 
 
 def take(asked):

@@ -40,7 +40,7 @@ FORM = """<title>Order</title><h1>Tea</h1>
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _installed():
+def _installed(only_chromium):
     sys.path.append(str(PLAYWRIGHT))
     try:
         pytest.importorskip("playwright.async_api",

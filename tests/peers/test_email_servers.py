@@ -13,6 +13,7 @@ import socket
 import ssl
 import subprocess
 import sys
+import tempfile
 import time
 from contextlib import asynccontextmanager, suppress
 from email import message_from_bytes, policy
@@ -140,9 +141,7 @@ class Servers:
 
     def __init__(self, run):
         self.run = run
-        run.chmod(0o755)
-        for folder in (run, *list(run.parents)[:-2]):
-            folder.chmod(0o755)  # they serve as other users
+        run.chmod(0o755)  # they serve as other users
         (run / "spool").mkdir()
         (run / "mail").mkdir()
         shutil.chown(run / "mail", "mail", "mail")
@@ -241,18 +240,21 @@ def wait_for(port):
 
 
 @pytest.fixture(scope="module")
-def servers(tmp_path_factory):
+def servers():
     for program in ("dovecot", "exim4", "openssl"):
         if shutil.which(program) is None:
             pytest.skip(f"no {program}: run tests/peers/install.sh")
     if os.geteuid() != 0:
         pytest.skip("dovecot and exim serve as other users: run as root")
-    made = Servers(tmp_path_factory.mktemp("mail"))
-    try:
-        made.start()
-        yield made
-    finally:
-        made.stop()
+    # Not below pytest's folder, which other users may not enter.
+    with tempfile.TemporaryDirectory(prefix="claw-mail-",
+                                     ignore_cleanup_errors=True) as folder:
+        made = Servers(Path(folder))
+        try:
+            made.start()
+            yield made
+        finally:
+            made.stop()
 
 
 class Inbox:

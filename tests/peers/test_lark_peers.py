@@ -77,6 +77,19 @@ class Person:
             self.process.communicate()
 
 
+@pytest.fixture(scope="module")
+def answering():
+    """The SDK that answers line by line: it takes seconds to load."""
+    with Person("answers") as sdk:
+        yield sdk
+
+
+@pytest.fixture
+def sdk(answering):
+    answering.heard.clear()
+    return answering
+
+
 def draw_frame(rng):
     def text():
         return "".join(rng.choice("aé中👋\0") for _ in range(
@@ -88,13 +101,12 @@ def draw_frame(rng):
         text(), text(), rng.randbytes(rng.choice((0, 1, 130, 5000))), text())
 
 
-def test_our_codec_and_the_sdks_agree_on_any_frame():
+def test_our_codec_and_the_sdks_agree_on_any_frame(sdk):
     rng = random.Random(19)
     frames = [draw_frame(rng) for _ in range(2_000)]
-    with Person("frames") as sdk:
-        for frame in frames:
-            sdk.write(encode(frame).hex())
-        found = sdk.wait("again", len(frames))
+    for frame in frames:
+        sdk.write(encode(frame).hex())
+    found = sdk.wait("again", len(frames))
 
     for frame, one in zip(frames, found, strict=True):
         told = one["frame"]
@@ -107,7 +119,7 @@ def test_our_codec_and_the_sdks_agree_on_any_frame():
         assert decode(bytes.fromhex(one["again"])) == frame
 
 
-def test_what_the_sdk_refuses_is_no_frame_of_ours_that_differs():
+def test_what_the_sdk_refuses_is_no_frame_of_ours_that_differs(sdk):
     """Of broken bytes both read the same, or one of them refuses."""
     rng = random.Random(20)
     broken = []
@@ -117,14 +129,13 @@ def test_what_the_sdk_refuses_is_no_frame_of_ours_that_differs():
             if data:
                 data[rng.randrange(len(data))] = rng.randrange(256)
         broken.append(bytes(data))
-    with Person("frames") as sdk:
-        for data in broken:
-            sdk.write(data.hex())
-        sdk.wait("again")
-        deadline = time.monotonic() + 20
-        while len(sdk.heard) < len(broken):
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
+    for data in broken:
+        sdk.write(data.hex())
+    sdk.wait("again")
+    deadline = time.monotonic() + 20
+    while len(sdk.heard) < len(broken):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
 
     same = 0
     for data, told in zip(broken, sdk.heard, strict=True):
@@ -241,7 +252,7 @@ def ours(key, token, headers, body):
 
 @pytest.mark.parametrize(("key", "token"), [
     ("a key", "v"), ("a key", ""), ("", "v")])
-def test_the_sdk_and_we_take_the_same_posts(key, token):
+def test_the_sdk_and_we_take_the_same_posts(sdk, key, token):
     event = {**envelope("hello", "om_1"), "header": {
         **envelope("hello", "om_1")["header"], **(
             {"token": token} if token else {"token": None})}}
@@ -255,11 +266,11 @@ def test_the_sdk_and_we_take_the_same_posts(key, token):
         wrong = plain.replace(b'"token": "v"', b'"token": "w"')
         wrong = encrypt(key, wrong) if key else wrong
         posts.append((sign(key, wrong), wrong))
-    with Person("posts", key, token) as sdk:
-        for headers, body in posts:
-            sdk.write(json.dumps({"headers": headers, "body":
-                                  base64.b64encode(body).decode()}))
-        found = sdk.wait("status", len(posts))
+    for headers, body in posts:
+        sdk.write(json.dumps({
+            "key": key, "token": token, "headers": headers,
+            "body": base64.b64encode(body).decode()}))
+    found = sdk.wait("status", len(posts))
 
     theirs = [one["status"] == 200 for one in found]
     mine = [ours(key, token, *post) for post in posts]

@@ -48,14 +48,21 @@ def platform():
     assert running.problems == []
 
 
-@pytest.fixture
-def bot(platform):
+@pytest.fixture(scope="module")
+def started():
+    """The bot, which takes seconds to load."""
     if not PYTHON.exists():
         pytest.skip(f"no line-bot-sdk: run {HERE / 'install.sh'}")
-    found = Program(PYTHON, HERE / "line_bot.py", platform.url,
-                    platform.token, platform.secret)
+    found = Program(PYTHON, HERE / "line_bot.py")
     yield found
     found.close()
+
+
+@pytest.fixture
+def bot(started, platform):
+    started.ask(do="meet", url=platform.url, token=platform.token,
+                secret=platform.secret)
+    return started
 
 
 def take(bot, body, headers):

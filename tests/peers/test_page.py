@@ -43,7 +43,7 @@ pytestmark = [pytest.mark.peers, pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")
-def chromium():
+def chromium(only_chromium):
     """A headless browser."""
     sys.path.append(str(PEERS / "playwright"))
     try:
