@@ -286,7 +286,10 @@ LATE = {
         "claw.cli.chat.markdown",
         "claw.security.redact.held_back",
     },
-    "claw.cli.chat.resume": {"questionary"},
+    "claw.cli.chat.resume": {
+        "claw.cli.terminal.search",
+        "questionary",
+    },
     "claw.cli.show.times": {"claw.text.dates"},
     "claw.cli.commands.memory.recall": {
         "claw.memory.documents.store",
@@ -306,6 +309,7 @@ LATE = {
     },
     "claw.cli.commands.mcp.serve": {"claw.wiring.tools.mcp_serve"},
     "claw.cli.commands.onboard.asking": {
+        "claw.cli.terminal.search",
         "prompt_toolkit.key_binding",
         "prompt_toolkit.output",
         "questionary",

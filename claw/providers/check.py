@@ -180,6 +180,8 @@ class _Probes:
     async def _compare(self, check: Check) -> Check:
         """The row of the model with a warning where the server's own list
         has neither this one nor the one that answered."""
+        if asks_deployment(self._provider):
+            return check
         try:
             async with asyncio.timeout(_LIST_S):
                 listed = await self._provider.models()
@@ -318,6 +320,11 @@ class _Probes:
 
     def _ms(self, start: float) -> int:
         return max(0, round((self._clock() - start) * 1000))
+
+
+def asks_deployment(provider: Provider) -> bool:
+    """Whether what it is asked for is not what its list names."""
+    return bool(getattr(provider, "asks_deployment", False))
 
 
 def _shorten(model: str) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Collection
 from functools import partial
 from pathlib import Path
 
-from claw.agent.background import run_in_background
+from claw.agent.background import run_in_background, wait_within
 from claw.core.errors import ClawError, describe
 from claw.core.log import Log
 from claw.core.times import until_tick
@@ -46,12 +46,14 @@ async def write_histories(histories: Histories, wrote: asyncio.Event,
         await asyncio.sleep(TOGETHER_S)
 
 
-async def write_states(health: Health, path: Path, log: Log) -> None:
-    """Say how the parts are, soon after it has changed, and now and then
-    that it is still so."""
+async def write_states(health: Health, path: Path, log: Log,
+                       news: asyncio.Event) -> None:
+    """Say how the parts are, soon after it has changed, at once when
+    `news` is set, and now and then that it is still so."""
     written: object = None
     due = 0.0
     while True:
+        news.clear()
         seen, now = health.snapshot(), health.clock()
         parts = seen["components"], seen["settings_tried"]
         if parts != written or now >= due:
@@ -60,7 +62,7 @@ async def write_states(health: Health, path: Path, log: Log) -> None:
                 written, due = parts, now + SAME_STATE_S
             except ClawError as error:
                 log("state.error", error=describe(error))
-        await asyncio.sleep(until_tick(STATE_S))
+        await wait_within(news, until_tick(STATE_S))
 
 
 async def maintain_queue(queue: Queue, tidy_files: Callable[

@@ -119,6 +119,7 @@ class Service:
     _followed: asyncio.Event = field(default_factory=asyncio.Event)
     _retired: list[Channel] = field(default_factory=list)
     _reloaded: asyncio.Event = field(default_factory=asyncio.Event)
+    _tried: asyncio.Event = field(default_factory=asyncio.Event)
     _beside: BackgroundTasks = field(init=False)
     _hook_notifier: HookNotifier = field(init=False)
     _desk: Desk | None = None
@@ -232,7 +233,7 @@ class Service:
             ("history", write_histories(desk.histories, self._wrote,
                                         parts.log)),
             ("state", write_states(parts.health, parts.state_file,
-                                   parts.log)),
+                                   parts.log, self._tried)),
             ("queue", maintain_queue(parts.queue, parts.tidy_files,
                                      parts.log)),
             ("buttons", maintain_buttons(
@@ -405,7 +406,9 @@ class Service:
         before: Mapping[str, Channel] = {
             name: found.channel
             for name, found in self.parts.live().channels.items()}
-        if not await self.parts.reload() or not self._leads:
+        done = await self.parts.reload()
+        self._tried.set()  # claw config apply waits to read of it
+        if not done or not self._leads:
             return  # who stands by starts nothing
         self._reloaded.set()
         assert self._dispatcher is not None

@@ -442,6 +442,24 @@ def test_the_owner_is_asked_once_about_a_folder_from_elsewhere(
             for chat in server.chats] == [counts, counts]
 
 
+def test_a_conversation_is_searched_for_in_any_script(claw, terminal):
+    with FakeOpenAI(["ok"]) as server:
+        for name, words in (("han", "中文"), ("hangul", "한국어"),
+                            ("umlaut", "Zürich")):
+            claw("agent", *at(server), "--session", name, words)
+        screen = terminal(*at(server), "--resume")
+        screen.expect("Go on with")
+        screen.type("국")
+        screen.expect("/ 국...")
+        screen.type("x\r")
+        screen.expect("nothing matches")
+        screen.type("\x7f\r")
+        screen.expect("going on with 'hangul'")
+        screen.leave()
+
+        assert screen.end() == 0
+
+
 def test_pasted_lines_are_one_message(terminal):
     with FakeOpenAI(["ok"]) as server:
         screen = terminal(*at(server))

@@ -67,7 +67,7 @@ An official bot answers in private chats, and in groups when it is mentioned.
        claw config set channels_config.qq.app_secret
 
 2. Until the bot is published it talks to the people and groups of its \
-sandbox only: name yours under *Sandbox configuration*, and set
+sandbox only: name yours under *Sandbox configuration*, and tell claw:
 
        claw config set channels_config.qq.sandbox true
 

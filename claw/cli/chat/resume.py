@@ -30,11 +30,15 @@ def choose_conversation(run: Invocation, options: ChatOptions) -> ChatOptions:
         raise NotFoundError("there is no conversation to go on with",
                             hint="begin one with: claw agent")
     import questionary
-    chosen: KeptTalk | None = questionary.select(
+
+    from claw.cli.terminal.search import improve_search
+    asked = questionary.select(
         "Go on with", [
             questionary.Choice(name_talk(talk, run.out.columns), value=talk)
             for talk in talks],
-        use_search_filter=True, use_jk_keys=False).unsafe_ask()
+        use_search_filter=True, use_jk_keys=False)
+    improve_search(asked.application)
+    chosen: KeptTalk | None = asked.unsafe_ask()
     if chosen is None:
         raise KeyboardInterrupt
     return replace(options, session=chosen.session, cid=chosen.cid)

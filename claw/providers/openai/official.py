@@ -54,6 +54,12 @@ class OpenAIProvider(CompatibleProvider):
     def capabilities(self) -> ProviderCapabilities:
         return replace(super().capabilities(), prompt_caching=True)
 
+    @property
+    def asks_deployment(self) -> bool:
+        """Whether it is asked for a deployment. The names of those are not
+        in its list, which is one of models."""
+        return self._place is not None
+
     async def models(self) -> list[str]:
         return sorted(await super().models())
 

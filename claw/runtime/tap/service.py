@@ -191,7 +191,8 @@ class Tap:
         yield self._take_from_bus()
         yield self._pump()
         yield self._renew()
-        yield write_states(parts.health, parts.state_file, parts.log)
+        yield write_states(parts.health, parts.state_file, parts.log,
+                           asyncio.Event())
         yield maintain_queue(parts.queue, parts.tidy_files, parts.log)
 
     async def _drain(self) -> None:

@@ -20,6 +20,7 @@ from claw.providers.catalog.local import choose_model
 from claw.providers.catalog.vendors import display_name
 from claw.providers.check import (
     Check,
+    asks_deployment,
     check_answer,
     check_provider,
     explain_failure,
@@ -74,8 +75,9 @@ async def try_provider(providers: Providers, name: str | None,
 
 
 class TriedKey(Value):
-    """What a key opens: the models it is offered, and the failed row where
-    it was refused or nobody answered."""
+    """What a key opens: the models that may be asked for, as far as the
+    server lists them, and the failed row where it was refused or nobody
+    answered."""
 
     models: tuple[str, ...] = ()
     failure: Check | None = None
@@ -91,6 +93,8 @@ async def try_key(providers: Providers, name: str,
         return TriedKey(failure=explain_unbuilt(error))
     try:
         models = await _list_models(provider)
+        if asks_deployment(provider):
+            models = ()
         usual = providers.vendor(name).model
         model = usual if usual and (not models or usual in models) \
             else choose_model(models)

@@ -2,6 +2,7 @@
 
 from functools import partial
 from threading import Timer
+from unicodedata import normalize
 
 import pytest
 from prompt_toolkit.data_structures import Size
@@ -102,6 +103,42 @@ def test_a_search_without_a_match_takes_nothing():
                     {"nothing matches": f"\x7f\x7f77{ENTER}"})
 
     assert picked == "m77"
+
+
+ROWS = ["Zürich", "Straße", "한국어", "中文模型", "ΟΔΟΣ", "naïve",
+        "modele-ÉTÉ", "ｗｉｄｅ", "plain-a", "plain-b"]
+
+
+@pytest.mark.parametrize(("typed", "expected"), [
+    ("zür", "Zürich"), ("ZÜR", "Zürich"), ("zu\u0308r", "Zürich"),
+    ("STRASSE", "Straße"), ("한국", "한국어"), ("하", "한국어"),
+    (normalize("NFD", "한국"), "한국어"), ("文模", "中文模型"),
+    ("οδος", "ΟΔΟΣ"), ("été", "modele-ÉTÉ"), ("wide", "ｗｉｄｅ"),
+    ("üx\x7f\x7fnaï", "naïve"), ("u\u0308\x7fnaï", "naïve"),
+    ("\x1b[200~ 中文\n\x1b[201~", "中文模型"),
+    ("\x1b[C\x1bOP中", "中文模型"),  # keys that are no letters
+])
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+def test_a_list_is_searched_in_any_script(form, typed, expected):
+    rows = [Choice(label, normalize(form, label)) for label in ROWS]
+    picked, _ = ask(typed + ENTER, lambda asker: asker.select(
+        "Which?", rows, "plain-a"))
+
+    assert picked == expected
+
+
+def test_another_script_that_matches_nothing_takes_nothing():
+    rows = [Choice(label, label) for label in ROWS]
+    picked, _ = ask(f"ж{ENTER}", lambda asker: asker.select(
+        "Which?", rows, "plain-a"),
+        {"nothing matches": f"\x7f文{ENTER}"})
+
+    assert picked == "中文模型"
+
+
+def test_a_short_list_is_not_searched():
+    assert ask(f"家x{ENTER}", lambda asker: asker.select(
+        "Which?", CHOICES, "a"))[0] == "a"
 
 
 @pytest.mark.parametrize("count", [2, 300])

@@ -1,5 +1,6 @@
 """claw onboard without a terminal: every answer a flag."""
 
+import json
 import re
 import subprocess
 import sys
@@ -8,9 +9,10 @@ import tomllib
 import pytest
 
 from claw.testing.fake_mattermost import FakeMattermost
-from claw.testing.fake_openai import FakeOpenAI
+from claw.testing.fake_openai import FakeOpenAI, failure
 from claw.testing.fake_telegram import FakeTelegram
 from claw.wiring.setup.onboard.answers import FILE
+from claw.wiring.setup.onboard.ending import QUESTION
 
 KEY = "sk-good-key-1234567890"
 REST = ("--memory", "words", "--channel", "none", "--autonomy", "supervised")
@@ -57,6 +59,7 @@ def test_a_key_is_tried_and_a_model_answers(claw, home, model):
 
     assert done.code == 0
     assert done.json["answer"] == "Hello, owner."
+    assert done.json["error"] is None
     assert done.json["model"] == "big"
     found = read(home)
     assert found["default_provider"] == "openai"
@@ -64,6 +67,32 @@ def test_a_key_is_tried_and_a_model_answers(claw, home, model):
     assert found["cost"]["daily_limit_usd"] == 3
     assert KEY not in done.out + done.err
     assert claw("ask", "hi").out == "Hello, owner.\n"
+    assert not (home / FILE).exists()
+
+
+@pytest.mark.parametrize(("status", "code", "kind"), [
+    (401, 4, "auth"), (404, 5, "request_refused")])
+def test_a_model_that_does_not_answer_at_the_end_is_an_error(
+        claw, home, model, status, code, kind):
+    """The trial went well, and the real question did not."""
+    def answer(body):
+        return (failure(status, "not you") if QUESTION in json.dumps(body)
+                else "fine")
+    model.replies = [answer]
+    flags = ("--provider", "openai", "--model", "big", "--api-key-stdin",
+             *REST)
+    done = claw("onboard", *flags, "--json", stdin=KEY)
+    shown = claw("onboard", *flags, stdin=KEY)
+
+    assert (done.code, shown.code) == (code, code)
+    assert "the model gave no answer" in done.err
+    assert done.json["answer"] is None
+    assert done.json["error"]["kind"] == kind
+    assert done.json["error"]["message"] in done.err
+    assert done.json["error"]["hint"] in done.err
+    assert done.json["next"][0] == "claw provider test"
+    assert "Next:\n  claw provider test\n" in shown.out
+    assert read(home)["default_model"] == "big"
     assert not (home / FILE).exists()
 
 
@@ -344,6 +373,7 @@ def test_a_second_run_suggests_what_is_set(claw, home, model):
 
     assert done.json["changes"] == []
     assert done.json["answer"] == "Hello, owner."
+    assert done.json["error"] is None
     assert (home / "config.toml").read_bytes() == before
 
 

@@ -8,6 +8,7 @@ import pytest
 from claw.core.provider import ChatMessage, ChatRequest
 from claw.core.value import replace
 from claw.providers.catalog.vendors import find_vendor
+from claw.providers.check import check_provider
 from claw.providers.connection import Connection
 from claw.providers.factory import create_provider
 from claw.providers.openai.azure import AzurePlace, find_place, is_azure
@@ -117,3 +118,23 @@ def test_a_token_goes_as_one_where_the_settings_say_so():
 
     assert server.requests[0].headers["authorization"] == "Bearer a-token"
     assert "api-key" not in server.requests[0].headers
+
+
+@pytest.mark.parametrize("client", ["http", "sdk"])
+@pytest.mark.parametrize("version", ["v1", "2024-10-21"])
+def test_a_deployment_is_not_looked_for_in_the_list_of_models(
+        version, client):
+    with FakeOpenAI(["OK"], models=("gpt-4o-2024-11-20", "whisper")) as server:
+        provider = create_provider(
+            "azure", "azure-key", named={"azure": NamedProviderSettings(
+                base_url=server.url.removesuffix("/v1"), client=client,
+                azure_openai_deployment="dep",
+                azure_openai_api_version=version)})
+
+        async def go():
+            async with aclosing(provider):
+                return await check_provider(provider, "dep")
+        rows = asyncio.run(go())
+
+    model = next(row for row in rows if row.id == "model")
+    assert (model.status, model.hint) == ("ok", None)

@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager, closing, suppress
 import pytest
 
 from claw.config.places import locate
+from claw.config.watch import stamp
 from claw.core.errors import ConfigError
 from claw.memory.settings import MemorySettings
 from claw.memory.sqlite.backend import SqliteMemory
@@ -22,7 +23,7 @@ from claw.runtime.process.health import read_state
 from claw.storage.log.reader import Filters, open_reader
 from claw.testing.fake_openai import FakeOpenAI, slow, tool_call
 from claw.testing.fake_telegram import FakeTelegram
-from claw.wiring.channels.states import build_state
+from claw.wiring.channels.states import build_state, read_running
 from claw.wiring.listen.service import open_service
 from claw.wiring.workspace.log import read_messages
 from claw.wiring.workspace.place_names import log_path, queue_path, state_path
@@ -302,6 +303,29 @@ def test_the_state_says_that_a_broken_file_is_not_in_force(
             scene.write(telegram="ack_reactions = false")
             await scene.until(
                 lambda: _read_telegram(scene).rejected is None)
+    run(go())
+
+
+@pytest.mark.parametrize(("telegram", "more", "taken_over"), [
+    ("ack_reactions = false", "", True),
+    ("", "this is no toml", False),
+])
+def test_what_became_of_new_settings_is_written_without_waiting_for_the_tick(
+        scene, monkeypatch, telegram, more, taken_over):
+    """`claw config apply` and `undo` wait to read it."""
+    monkeypatch.setattr(maintenance, "STATE_S", 1e6)
+
+    async def go():
+        async with scene.running():
+            before = await scene.until(lambda: read_running(scene.places))
+            scene.write(telegram=telegram, more=more)
+            new = stamp(scene.places.config_file).digest
+            os.kill(os.getpid(), signal.SIGHUP)
+            await scene.until(lambda: read_running(
+                scene.places).settings_tried == new)
+            found = read_running(scene.places)
+            assert found.settings == (new if taken_over else before.settings)
+            assert ("config" in found.parts) is not taken_over
     run(go())
 
 

@@ -6,7 +6,9 @@ import socket
 import pytest
 
 from claw.providers.factory import Providers
-from claw.wiring.models.trial import try_provider
+from claw.providers.settings import NamedProviderSettings
+from claw.testing.fake_openai import FakeOpenAI
+from claw.wiring.models.trial import try_key, try_provider
 
 
 @pytest.mark.parametrize("model", [None, "m"])
@@ -21,3 +23,15 @@ def test_a_silent_server_is_asked_no_question(model):
     (row,) = heard
     assert (row.id, row.detail) == ("reach", "no answer within 0.05 s")
     assert "--timeout 120" in row.hint
+
+
+def test_a_key_of_deployments_is_tried_with_one_and_offers_no_models():
+    with FakeOpenAI(["OK"], models=("gpt-4o-2024-11-20", "whisper")) as server:
+        tried = asyncio.run(try_key(Providers(env={}, named={
+            "azure": NamedProviderSettings(
+                base_url=server.url.removesuffix("/v1"),
+                azure_openai_deployment="dep",
+                azure_openai_api_version="v1")}), "azure", "key"))
+
+    assert (tried.models, tried.failure) == ((), None)
+    assert [chat.body["model"] for chat in server.chats] == ["dep"]

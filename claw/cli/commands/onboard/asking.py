@@ -67,17 +67,20 @@ class FullAsker:
 
     def select(self, question: str, choices: Sequence[Choice],
                default: str | None) -> str:
+        from claw.cli.terminal.search import improve_search
         columns = count_columns(sys.stderr) - _POINTER
+        is_long = len(choices) > _FEW
         made = [self._questions.Choice(one.write(columns), value=one.value)
                 for one in choices]
         asked = self._questions.select(
             question, made, qmark="?", pointer=">", style=self._style,
             instruction=f"({len(made)} lines; type to search)"
-            if len(made) > _FEW else " ",
+            if is_long else " ",
             default=next((one for one in made if one.value == default), None),
-            use_search_filter=len(made) > _FEW, use_jk_keys=False,
+            use_search_filter=is_long, use_jk_keys=False,
             use_shortcuts=False, erase_when_done=True, **self._streams)
-        _refuse_no_match(asked.application)
+        if is_long:
+            improve_search(asked.application)
         picked = str(self._ask(asked, {BACK} & {
             one.value for one in choices}))
         label = next(one.label for one in choices if one.value == picked)
@@ -117,36 +120,6 @@ class FullAsker:
         if answer is None:
             raise KeyboardInterrupt
         return answer
-
-
-def _refuse_no_match(application: Any) -> None:
-    """Where a search finds nothing questionary shows the whole list, and
-    Enter would take a line of it: say so, and let Enter do nothing."""
-    from prompt_toolkit.key_binding import KeyBindings, merge_key_bindings
-    parts: list[Any] = [window.content for window
-                        in application.layout.find_all_windows()]
-    rows = next(part for part in parts if hasattr(part, "search_filter"))
-    line = next(part for part in parts if getattr(
-        part, "text", None) == rows.get_search_string_tokens)
-
-    def finds_nothing() -> bool:
-        search = (rows.search_filter or "").lower()
-        return not any(search in str(row.title).lower()
-                       for row in rows.choices)
-
-    def write_search() -> Any:
-        written = rows.get_search_string_tokens()
-        return [*written, ("", " nothing matches")] \
-            if written and finds_nothing() else written
-    line.text = write_search
-    keys = KeyBindings()
-
-    @keys.add("enter", eager=True)
-    def take(event: Any) -> None:
-        if not finds_nothing():
-            event.app.exit(result=rows.get_pointed_at().value)
-    application.key_bindings = merge_key_bindings(
-        [application.key_bindings, keys])
 
 
 class PlainAsker:

@@ -24,9 +24,12 @@ def ask_once(tree: Tree) -> str:
     return str(found["text"]).strip()
 
 
-def list_next(tree: Tree, *, model: bool, service: bool) -> list[str]:
-    """Three commands that are worth typing now."""
+def list_next(tree: Tree, *, model: bool, answers: bool, service: bool
+              ) -> list[str]:
+    """Three commands that are worth typing now. `answers` False: the model
+    was asked and gave no answer."""
     return [
+        "claw provider test" if not answers else
         "claw agent" if model else 'claw ask "what is 6 * 7?"',
         "claw status" if service else
         "claw listen" if list_configured(tree) else

@@ -69,6 +69,18 @@ def test_the_commands_that_the_wizard_spares_are_left_out(name):
     assert not re.search(r"^\s*claw listen$", steps, re.MULTILINE)
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_a_sentence_is_whole_without_its_command(name):
+    parts = spare_commands(read_steps(name)).split("\n\n")
+
+    for part, behind in zip(parts, [*parts[1:], ""], strict=True):
+        is_example = part.rpartition("\n")[2].startswith(
+            ("    ", "   `", "```"))
+        if not is_example:
+            assert part.endswith((".", "?")) or (
+                part.endswith(":") and behind.startswith(" ")), part
+
+
 def test_the_rest_of_the_steps_stays():
     assert spare_commands(
         "1. Take it:\n\n   `claw config set channels_config.x.key`\n"

@@ -4,6 +4,7 @@ from typing import Any
 
 from claw.cli.commands.onboard.steps.model import NONE
 from claw.cli.commands.onboard.wizard import Wizard
+from claw.cli.show.output import error_json
 from claw.core.errors import ClawError
 from claw.memory.settings import MemorySettings
 from claw.providers.factory import OFFLINE
@@ -19,12 +20,13 @@ from claw.wiring.setup.onboard.ending import (
 
 
 def show_ending(w: Wizard) -> dict[str, Any]:
-    """The result, as --json prints it, and for people on stdout."""
+    """The result, as --json prints it, and for people on stdout. A model
+    that does not answer is an error, and the settings stay."""
     tree, out = w.writer.read(), w.run.out
-    model, said = has_model(tree), None
+    model, said, error = has_model(tree), None, None
     if model and w.chosen.tests and w.answers.get(
             "provider") not in (NONE, OFFLINE):
-        said = _ask(w)
+        said, error = _ask(w)
     elif not model:
         w.say("No model is set: claw answers offline, from your text and "
               "memory.")
@@ -34,7 +36,9 @@ def show_ending(w: Wizard) -> dict[str, Any]:
     found = {
         "model": tree.get("default_model"),
         "provider": tree.get("default_provider"),
-        "answer": said, "memory": {
+        "answer": said,
+        "error": None if error is None else error_json(error)["error"],
+        "memory": {
             "embedding_provider": memory.embedding_provider,
             "keep_days": memory.conversation_retention_days},
         "channels": {
@@ -42,20 +46,22 @@ def show_ending(w: Wizard) -> dict[str, Any]:
         "autonomy": tree.get("autonomy.level", "supervised"),
         "service": w.answers.get("service") == "yes",
         "dry_run": w.chosen.dry_run, "changes": changes,
-        "next": list_next(tree, model=model, service=w.answers.get(
-            "service") == "yes")}
+        "next": list_next(tree, model=model, answers=error is None,
+                          service=w.answers.get("service") == "yes")}
     if not out.json:
         _print(w, found)
     return found
 
 
-def _ask(w: Wizard) -> str | None:
+def _ask(w: Wizard) -> tuple[str | None, ClawError | None]:
     try:
         with w.run.out.waiting("asking the model"):
-            return ask_once(w.writer.read())
+            return ask_once(w.writer.read()), None
     except ClawError as error:
-        w.explain(error)
-        return None
+        w.exit_code = error.exit_code
+        w.mark("fail", f"the model gave no answer: {error.message}",
+               error.hint or "claw provider test")
+        return None, error
 
 
 def _print(w: Wizard, found: dict[str, Any]) -> None:
