@@ -12,7 +12,6 @@ import hashlib
 import io
 import json
 import os
-import secrets
 import sqlite3
 import tarfile
 import tempfile
@@ -25,9 +24,11 @@ from typing import IO, TypeAlias
 import msgspec
 
 from claw.core.errors import NotFoundError, StorageError, UsageError
+from claw.core.failpoint import reach
 from claw.security.files import beneath
 from claw.security.visible import visible
 from claw.storage.backup.collect import Skipped, Source, is_own
+from claw.storage.backup.draft import open_draft
 from claw.storage.backup.seal import Sealer, Unsealer, is_sealed
 from claw.storage.sqlite import connect, copy_to
 
@@ -87,20 +88,19 @@ def write_archive(target: Path, sources: Sequence[Source],
                   heard: Heard = lambda name, size: None) -> Manifest:
     """Make the file, whole or not at all. Raises UsageError where one
     stands there, StorageError."""
-    # In a folder of many users one of them may guess a name.
-    draft = target.with_name(f".claw-{secrets.token_hex(6)}.partial")
     if target.exists():
         raise UsageError(f"{target} is there already",
                          hint="name a file that is not")
     try:
-        with open(draft, "xb", opener=_open_private) as file, \
-                contextlib.ExitStack() as stack:
-            stack.callback(draft.unlink, missing_ok=True)
+        with open_draft(target.parent) as (draft, file):
+            reach("backup begun")
             manifest = _write(file, sources, skipped, made_at, version,
                               passphrase, heard)
             file.flush()
             os.fsync(file.fileno())
+            reach("backup filled")
             os.link(draft, target)  # never over a file that came meanwhile
+            reach("backup named")
     except FileExistsError as error:
         raise UsageError(f"{target} is there already",
                          hint="name a file that is not") from error
@@ -109,10 +109,6 @@ def write_archive(target: Path, sources: Sequence[Source],
                            hint="check the folder and the free space"
                            ) from error
     return manifest
-
-
-def _open_private(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_NOFOLLOW, 0o600)
 
 
 def _write(file: IO[bytes], sources: Sequence[Source],
@@ -138,6 +134,7 @@ def _write(file: IO[bytes], sources: Sequence[Source],
                 left.append((source.name, "it went meanwhile"))
                 continue
             members.append(member)
+            reach("backup file")
             heard(member.name, member.bytes)
         manifest = Manifest(made_at, version, tuple(members), tuple(left))
         # A name may hold bytes that are no text: they are escaped.

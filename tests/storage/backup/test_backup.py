@@ -430,7 +430,7 @@ def test_a_file_that_is_there_is_not_overwritten(home, tmp_path):
 def test_nobody_prepares_the_file_that_is_written(home, tmp_path,
                                                   monkeypatch):
     """Another user, in a folder where both may write."""
-    monkeypatch.setattr("claw.storage.backup.archive.secrets.token_hex",
+    monkeypatch.setattr("claw.storage.backup.draft.secrets.token_hex",
                         lambda size: "guess")
     planted = [tmp_path / name for name in
                ("b.partial", ".claw-guess.partial")]
