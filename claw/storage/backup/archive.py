@@ -12,10 +12,8 @@ import hashlib
 import io
 import json
 import os
-import sqlite3
 import tarfile
 import tempfile
-import time
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path, PurePosixPath
@@ -29,6 +27,7 @@ from claw.security.files import beneath
 from claw.security.visible import visible
 from claw.storage.backup.collect import Skipped, Source, is_own
 from claw.storage.backup.draft import open_draft
+from claw.storage.backup.rows import count_rows
 from claw.storage.backup.seal import Sealer, Unsealer, is_sealed
 from claw.storage.sqlite import connect, copy_to
 
@@ -45,10 +44,6 @@ _ANOTHER = "take another backup"
 _PIECE = 1 << 20
 _LEVEL = 6
 _IN_MEMORY = 16 << 20
-# What the check of one database may take; it reads ten times as fast.
-_CHECK_S = 20
-_CHECKED_BYTES_A_S = 2_000_000
-_CHECK_BYTES = 512 << 20
 
 Piece: TypeAlias = tuple[tarfile.TarInfo, IO[bytes]]
 Heard: TypeAlias = Callable[[str, int], None]  # name and bytes of a member
@@ -187,40 +182,6 @@ def _copy_database(path: Path, held: IO[bytes]) -> dict[str, int]:
             while piece := file.read(_PIECE):
                 held.write(piece)
     return rows
-
-
-def count_rows(copy: Path, what: str, hint: str) -> dict[str, int]:
-    """The rows of each table of a database that nobody else has open, and
-    that a stranger may have made: only so much memory and CPU time is
-    spent. Raises StorageError for a damaged one, which is called `what`."""
-    size = copy.stat().st_size
-    until = time.thread_time() + _CHECK_S + size / _CHECKED_BYTES_A_S
-    try:
-        with contextlib.closing(sqlite3.connect(copy)) as connection:
-            connection.set_progress_handler(
-                lambda: time.thread_time() > until, 10_000)
-            # No value is longer than the file.
-            connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH,
-                                max(size, _PIECE))
-            for pragma in ("trusted_schema=OFF", "ignore_check_constraints=1",
-                           f"hard_heap_limit={_CHECK_BYTES}"):
-                connection.execute(f"PRAGMA {pragma}")
-            (verdict,) = connection.execute("PRAGMA quick_check(1)"
-                                            ).fetchone()
-            if verdict != "ok":
-                raise StorageError(f"{what} is damaged: {visible(verdict)}",
-                                   hint=hint)
-            names = [name for (name,) in connection.execute(
-                "SELECT name FROM sqlite_master WHERE type = 'table'"
-                " AND sql NOT LIKE 'CREATE VIRTUAL%'"  # indexes of others
-                " AND name NOT LIKE 'sqlite~_%' ESCAPE '~' ORDER BY name")]
-            return {name: connection.execute(
-                'SELECT count(*) FROM "{}"'.format(name.replace('"', '""'))
-                ).fetchone()[0] for name in names}
-    except (sqlite3.Error, MemoryError) as error:
-        raise StorageError(
-            f"{what} is damaged: {visible(str(error)) or 'out of memory'}",
-            hint=hint) from error
 
 
 @contextlib.contextmanager
