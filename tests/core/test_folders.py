@@ -5,7 +5,7 @@ import stat
 
 import pytest
 
-from claw.core.folders import make_private
+from claw.core.folders import make_private, remove_tree
 
 
 def test_all_that_is_made_on_the_way_is_private(tmp_path):
@@ -33,3 +33,39 @@ def test_a_link_to_nowhere_is_not_followed(tmp_path):
     with pytest.raises(FileExistsError):
         make_private(tmp_path / "x" / "y")
     assert not (tmp_path / "away").exists()
+
+
+def make_deep(folder, depth):
+    """A folder in a folder and so on, deeper than a path may be long."""
+    folder.mkdir()
+    number = os.open(folder, os.O_RDONLY)
+    for _ in range(depth):
+        os.mkdir("aaa", dir_fd=number)
+        os.close(os.open("file", os.O_CREAT | os.O_WRONLY, dir_fd=number))
+        deeper = os.open("aaa", os.O_RDONLY, dir_fd=number)
+        os.close(number)
+        number = deeper
+    os.close(number)
+
+
+def test_removing_ended_in_a_deep_tree(tmp_path):
+    make_deep(tmp_path / "x", 3_000)
+
+    remove_tree(tmp_path / "x")
+
+    assert os.listdir(tmp_path) == []
+
+
+def test_removing_follows_no_link(tmp_path):
+    away = tmp_path / "away"
+    (away / "kept").mkdir(parents=True)
+    (tmp_path / "x/y").mkdir(parents=True)
+    for link in ("x/link", "x/y/link", "top"):
+        (tmp_path / link).symlink_to(away)
+
+    remove_tree(tmp_path / "x")
+    with pytest.raises(NotADirectoryError):
+        remove_tree(tmp_path / "top")
+
+    assert sorted(os.listdir(tmp_path)) == ["away", "top"]
+    assert os.listdir(away) == ["kept"]

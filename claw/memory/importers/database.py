@@ -1,8 +1,8 @@
 """Memories in an SQLite file of the reference, of OpenClaw or of claw.
 
-Any table or view `memories` will do: a column for the key, one for the
-text, and what else is known by name; other columns are left. The file is
-opened for reading only, with the log that lies beside it.
+Any table `memories` will do: a column for the key, one for the text, and what
+else is known by name; other columns are left. A view will not: it may never
+end. The file is opened for reading only, with the log that lies beside it.
 Source: spec/memory.md 1.3 and 3.2 (names of columns).
 """
 
@@ -19,6 +19,7 @@ from claw.core.memory import CORE, MemoryEntry
 from claw.memory import times
 from claw.memory.importers import Tally
 from claw.memory.sqlite import schema
+from claw.storage.foreign import read_plainly
 from claw.storage.sqlite import CorruptError, connect, translate
 
 # What we call it -> what its column may be called, the first there wins; all
@@ -97,9 +98,15 @@ def _open(path: Path) -> Iterator[sqlite3.Connection]:
     try:
         with closing(connect(path, readonly=True,
                              follow_links=True)) as connection:
-            connection.execute("PRAGMA trusted_schema=OFF")
             connection.text_factory = schema.decode_lenient
-            yield connection
+            with read_plainly(connection) as tables:
+                if "memories" not in tables and schema.column_names(
+                        connection, "memories"):
+                    raise UsageError(
+                        f"{path}: memories in it is no plain table",
+                        hint="claw reads no view of a file and no column "
+                        "that is made of others, which may never end")
+                yield connection
     except sqlite3.Error as error:
         found = translate(error, path)
         if not isinstance(found, CorruptError):

@@ -12,11 +12,8 @@ import hashlib
 import io
 import json
 import os
-import secrets
-import sqlite3
 import tarfile
 import tempfile
-import time
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path, PurePosixPath
@@ -25,9 +22,12 @@ from typing import IO, TypeAlias
 import msgspec
 
 from claw.core.errors import NotFoundError, StorageError, UsageError
+from claw.core.failpoint import reach
 from claw.security.files import beneath
 from claw.security.visible import visible
 from claw.storage.backup.collect import Skipped, Source, is_own
+from claw.storage.backup.draft import open_draft
+from claw.storage.backup.rows import count_rows
 from claw.storage.backup.seal import Sealer, Unsealer, is_sealed
 from claw.storage.sqlite import connect, copy_to
 
@@ -44,10 +44,6 @@ _ANOTHER = "take another backup"
 _PIECE = 1 << 20
 _LEVEL = 6
 _IN_MEMORY = 16 << 20
-# What the check of one database may take; it reads ten times as fast.
-_CHECK_S = 20
-_CHECKED_BYTES_A_S = 2_000_000
-_CHECK_BYTES = 512 << 20
 
 Piece: TypeAlias = tuple[tarfile.TarInfo, IO[bytes]]
 Heard: TypeAlias = Callable[[str, int], None]  # name and bytes of a member
@@ -87,20 +83,19 @@ def write_archive(target: Path, sources: Sequence[Source],
                   heard: Heard = lambda name, size: None) -> Manifest:
     """Make the file, whole or not at all. Raises UsageError where one
     stands there, StorageError."""
-    # In a folder of many users one of them may guess a name.
-    draft = target.with_name(f".claw-{secrets.token_hex(6)}.partial")
     if target.exists():
         raise UsageError(f"{target} is there already",
                          hint="name a file that is not")
     try:
-        with open(draft, "xb", opener=_open_private) as file, \
-                contextlib.ExitStack() as stack:
-            stack.callback(draft.unlink, missing_ok=True)
+        with open_draft(target.parent) as (draft, file):
+            reach("backup begun")
             manifest = _write(file, sources, skipped, made_at, version,
                               passphrase, heard)
             file.flush()
             os.fsync(file.fileno())
+            reach("backup filled")
             os.link(draft, target)  # never over a file that came meanwhile
+            reach("backup named")
     except FileExistsError as error:
         raise UsageError(f"{target} is there already",
                          hint="name a file that is not") from error
@@ -109,10 +104,6 @@ def write_archive(target: Path, sources: Sequence[Source],
                            hint="check the folder and the free space"
                            ) from error
     return manifest
-
-
-def _open_private(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_NOFOLLOW, 0o600)
 
 
 def _write(file: IO[bytes], sources: Sequence[Source],
@@ -138,6 +129,7 @@ def _write(file: IO[bytes], sources: Sequence[Source],
                 left.append((source.name, "it went meanwhile"))
                 continue
             members.append(member)
+            reach("backup file")
             heard(member.name, member.bytes)
         manifest = Manifest(made_at, version, tuple(members), tuple(left))
         # A name may hold bytes that are no text: they are escaped.
@@ -190,40 +182,6 @@ def _copy_database(path: Path, held: IO[bytes]) -> dict[str, int]:
             while piece := file.read(_PIECE):
                 held.write(piece)
     return rows
-
-
-def count_rows(copy: Path, what: str, hint: str) -> dict[str, int]:
-    """The rows of each table of a database that nobody else has open, and
-    that a stranger may have made: only so much memory and CPU time is
-    spent. Raises StorageError for a damaged one, which is called `what`."""
-    size = copy.stat().st_size
-    until = time.thread_time() + _CHECK_S + size / _CHECKED_BYTES_A_S
-    try:
-        with contextlib.closing(sqlite3.connect(copy)) as connection:
-            connection.set_progress_handler(
-                lambda: time.thread_time() > until, 10_000)
-            # No value is longer than the file.
-            connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH,
-                                max(size, _PIECE))
-            for pragma in ("trusted_schema=OFF", "ignore_check_constraints=1",
-                           f"hard_heap_limit={_CHECK_BYTES}"):
-                connection.execute(f"PRAGMA {pragma}")
-            (verdict,) = connection.execute("PRAGMA quick_check(1)"
-                                            ).fetchone()
-            if verdict != "ok":
-                raise StorageError(f"{what} is damaged: {visible(verdict)}",
-                                   hint=hint)
-            names = [name for (name,) in connection.execute(
-                "SELECT name FROM sqlite_master WHERE type = 'table'"
-                " AND sql NOT LIKE 'CREATE VIRTUAL%'"  # indexes of others
-                " AND name NOT LIKE 'sqlite~_%' ESCAPE '~' ORDER BY name")]
-            return {name: connection.execute(
-                'SELECT count(*) FROM "{}"'.format(name.replace('"', '""'))
-                ).fetchone()[0] for name in names}
-    except (sqlite3.Error, MemoryError) as error:
-        raise StorageError(
-            f"{what} is damaged: {visible(str(error)) or 'out of memory'}",
-            hint=hint) from error
 
 
 @contextlib.contextmanager

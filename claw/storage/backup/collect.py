@@ -25,7 +25,8 @@ from claw.storage.backup.journal import FOLDER
 
 # What a process writes before it renames it, and says of itself while it
 # runs. A file of the owner's may be called anything else: Cargo.lock too.
-_PASSING = (".claw-*.tmp", "*/.claw-*.tmp", ".config.*.tmp", "..config.*.tmp",
+_PASSING = (".claw-*.tmp", "*/.claw-*.tmp", ".claw-*.partial",
+            "*/.claw-*.partial", ".config.*.tmp", "..config.*.tmp",
             ".secret_key.*.new", "state/listen.json", "state/gateway.json")
 _OWN = re.compile(r"workspace/(state|memory)/[^/]+\.db|home/gateway\.db")
 _BESIDE = ("-wal", "-journal")  # of a database

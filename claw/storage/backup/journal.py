@@ -19,7 +19,6 @@ import fcntl
 import json
 import os
 import re
-import shutil
 import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -27,7 +26,7 @@ from typing import IO, Any
 
 from claw.core.errors import StorageError, UnavailableError
 from claw.core.failpoint import reach
-from claw.core.folders import make_private
+from claw.core.folders import make_private, remove_tree
 from claw.core.value import Value
 
 FOLDER = ".restoring"
@@ -67,9 +66,10 @@ class Plan(Value):
                               else ())]
 
     def remove_drafts(self) -> None:
-        shutil.rmtree(self.new, ignore_errors=True)
-        if self.workspace:
-            shutil.rmtree(self.workspace.draft, ignore_errors=True)
+        for draft in (self.new, *([self.workspace.draft] if self.workspace
+                                  else ())):
+            with contextlib.suppress(OSError):
+                remove_tree(draft)
 
 
 def find_unfinished(home: Path) -> Path | None:
@@ -169,8 +169,8 @@ class Journal:
         what the old ones are called now."""
         move = self._plan.workspace
         for draft in (self._plan.new, *([move.draft] if move else ())):
-            for folder, _, _ in os.walk(draft):
-                _sync(Path(folder))
+            for folder in _list_folders(draft):
+                _sync(folder)
             _sync(draft.parent)
         reach("restore filled")
         self.write("ready", True)
@@ -356,6 +356,18 @@ def _end(home: Path, plan: Plan | None) -> None:
         with contextlib.suppress(OSError):
             (folder / name).rmdir()
     _sync(home)
+
+
+def _list_folders(top: Path) -> Iterator[Path]:
+    """The folder and all below; os.walk of Python 3.11 ends in the depth
+    of a few hundred."""
+    waiting = [top]
+    while waiting:
+        folder = waiting.pop()
+        yield folder
+        with os.scandir(folder) as entries:
+            waiting += [Path(entry) for entry in entries
+                        if entry.is_dir(follow_symlinks=False)]
 
 
 def _sync(folder: Path) -> None:

@@ -20,6 +20,7 @@ from claw.memory.markdown.backend import MarkdownMemory
 from claw.memory.settings import MemorySettings
 from claw.memory.snapshot.file import export_snapshot
 from claw.memory.sqlite.backend import FILE
+from claw.storage import foreign
 from claw.testing.reference_brain import (
     add_without_checkpoint,
     reference_brain,
@@ -301,6 +302,56 @@ def test_a_rehearsal_counts_and_writes_nothing(take, memory, tmp_path,
         "read": 5, "written": 5, "renamed": 1, "replaced": 1,
         "odd_times": 1}
     assert memory.count() == 2
+
+
+ENDLESS = "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r)"
+
+
+@pytest.mark.parametrize("script", [
+    f"CREATE VIEW memories AS {ENDLESS} SELECT n key, 'x' content FROM r",
+    "CREATE VIEW memories AS SELECT 'a' key, 'x' content",
+    "CREATE TABLE memories (key, content AS (hex(zeroblob(100000000))));"
+    "INSERT INTO memories VALUES ('a')",
+    "CREATE VIRTUAL TABLE memories USING fts5(key, content)"])
+def test_a_view_in_the_place_of_memories_never_ended(take, memory, tmp_path,
+                                                     monkeypatch, script):
+    monkeypatch.setattr(foreign, "MOST_STEPS", 1_000_000)
+    brain = tmp_path / "brain.db"
+    with contextlib.closing(sqlite3.connect(brain)) as connection:
+        connection.executescript(script)
+
+    with pytest.raises(UsageError, match="no plain table"):
+        take(brain)
+    assert memory.count() == 0
+
+
+def test_a_view_that_is_put_there_meanwhile_is_not_read(take, memory,
+                                                        tmp_path):
+    """Another program may write the file between two looks at it."""
+    brain = tmp_path / "brain.db"
+    with contextlib.closing(sqlite3.connect(brain)) as connection:
+        connection.executescript("CREATE TABLE memories (key, content)")
+        found = origins([str(brain)], "auto", tmp_path / FILE)
+        connection.executescript(
+            "DROP TABLE memories; CREATE VIEW memories AS "
+            f"{ENDLESS} SELECT n key, 'x' content FROM r")
+
+    with pytest.raises(UsageError, match="no plain table"):
+        bring(memory, found, Counter())
+
+
+def test_reading_a_foreign_file_ends_after_so_many_steps(take, tmp_path,
+                                                         monkeypatch):
+    brain = tmp_path / "brain.db"
+    with contextlib.closing(sqlite3.connect(brain)) as connection:
+        connection.executescript(
+            "CREATE TABLE memories (key, content);"
+            f"INSERT INTO memories {ENDLESS} SELECT n, 'x' FROM r"
+            " LIMIT 100000")
+    monkeypatch.setattr(foreign, "MOST_STEPS", 100_000)
+
+    with pytest.raises(StorageError, match="too long to read"):
+        take(brain)
 
 
 def test_another_backend_gets_openclaws_memories_too(take, tmp_path):

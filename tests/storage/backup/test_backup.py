@@ -11,13 +11,10 @@ import time
 import pytest
 
 from claw.core.errors import StorageError, UsageError
-from claw.storage.backup.archive import (
-    count_rows,
-    verify_archive,
-    write_archive,
-)
+from claw.storage.backup.archive import verify_archive, write_archive
 from claw.storage.backup.collect import collect
 from claw.storage.backup.restore import restore_archive
+from claw.storage.backup.rows import count_rows
 from claw.storage.backup.seal import Sealer
 
 
@@ -357,18 +354,51 @@ def plant_check(path):
 def test_what_a_database_says_of_its_rows_is_not_run(home, tmp_path, name,
                                                      monkeypatch):
     plant_check(home / "workspace" / name)
-    monkeypatch.setattr("claw.storage.backup.archive._CHECK_S", 1)
-    began = time.thread_time()
+    monkeypatch.setattr("claw.storage.backup.rows._CHECK_S", 1)
+    began = spend_cpu()
 
     made = back_up(home, tmp_path / "b")
 
     assert verify_archive(tmp_path / "b") == made
-    assert time.thread_time() - began < 3
+    assert spend_cpu() - began < 3
+
+
+def spend_cpu():
+    """Seconds of this thread and of the processes that it waited for."""
+    spent = os.times()
+    return time.thread_time() + spent.children_user + spent.children_system
+
+
+def test_the_limit_of_a_check_held_for_the_rest_of_the_process(tmp_path):
+    make_database(tmp_path / "it.db", 3)
+
+    assert count_rows(tmp_path / "it.db", "it", "") == {"t": 3}
+
+    with contextlib.closing(sqlite3.connect(":memory:")) as connection:
+        assert connection.execute("PRAGMA hard_heap_limit").fetchone() == (0,)
+
+
+def test_a_check_takes_only_so_much_memory(tmp_path, monkeypatch):
+    with contextlib.closing(sqlite3.connect(tmp_path / "it.db")) as made:
+        made.execute(f"CREATE TABLE t (n, {'x' * 3_000_000})")
+    monkeypatch.setattr("claw.storage.backup.rows._CHECK_BYTES", 2_000_000)
+
+    with pytest.raises(StorageError, match="it is damaged: out of memory"):
+        count_rows(tmp_path / "it.db", "it", "")
+
+
+def test_a_check_that_dies_is_told(tmp_path, monkeypatch):
+    make_database(tmp_path / "it.db", 3)
+    monkeypatch.setattr("claw.storage.backup.rows._CHILD",
+                        tmp_path / "none.py")
+
+    with pytest.raises(StorageError, match="its check ended with 2"):
+        count_rows(tmp_path / "it.db", "it", "")
 
 
 def test_a_check_that_does_not_end_is_ended(tmp_path, monkeypatch):
     make_database(tmp_path / "it.db", 100_000)
-    monkeypatch.setattr("claw.storage.backup.archive._CHECK_S", -9)
+    monkeypatch.setattr("claw.storage.backup.rows._CHECK_S", -9)
 
     with pytest.raises(StorageError, match="it is damaged: interrupted"):
         count_rows(tmp_path / "it.db", "it", "")
@@ -430,7 +460,7 @@ def test_a_file_that_is_there_is_not_overwritten(home, tmp_path):
 def test_nobody_prepares_the_file_that_is_written(home, tmp_path,
                                                   monkeypatch):
     """Another user, in a folder where both may write."""
-    monkeypatch.setattr("claw.storage.backup.archive.secrets.token_hex",
+    monkeypatch.setattr("claw.storage.backup.draft.secrets.token_hex",
                         lambda size: "guess")
     planted = [tmp_path / name for name in
                ("b.partial", ".claw-guess.partial")]

@@ -9,6 +9,7 @@ import pytest
 
 from claw.core import failpoint
 from claw.core.errors import StorageError, UnavailableError, UsageError
+from claw.core.folders import make_private, remove_tree
 from claw.storage.backup.archive import write_archive
 from claw.storage.backup.collect import Source, collect
 from claw.storage.backup.journal import find_unfinished, finish_restore
@@ -125,6 +126,32 @@ def test_the_next_restore_finishes_it_first(archive, tmp_path):
     assert read(folder) == ["new", "new"]
     assert (folder / "work.before-now/it").read_text() == "old"
     assert not find_unfinished(home)
+
+
+@pytest.mark.parametrize("step", [None, "restore file", "restore ready"])
+def test_folders_in_folders_ended_a_restore(tmp_path, step):
+    """Each is a call deeper for os.walk and shutil.rmtree."""
+    deep = "/".join("d" * 1_200)
+    home, work = make(tmp_path / "source", "new")
+    make_private(work / deep)
+    (work / deep / "file").touch()
+    sources, skipped = collect(home, work)
+    write_archive(tmp_path / "b", sources, skipped, made_at="", version="1")
+    folder = tmp_path / "x"
+    make(folder, "old")
+    number = _STEPS.index(step) + 4 if step == "restore file" else \
+        _STEPS.index(step) + 2 if step else 99
+    restore_in_a_process(tmp_path / "b", folder, number)
+
+    finish(folder)
+
+    assert (folder / "work" / deep / "file").exists() == (
+        step != "restore file")
+    assert sorted(os.listdir(folder)) == (
+        ["home", "work"] if step == "restore file" else
+        ["home", "home.before-now", "work", "work.before-now"])
+    for path in (work, folder / "work"):  # pytest could not
+        remove_tree(path)
 
 
 def test_a_rename_that_fails_undoes_the_others(archive, tmp_path):

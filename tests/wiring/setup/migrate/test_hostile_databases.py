@@ -12,10 +12,11 @@ from pathlib import Path
 import pytest
 
 from claw.config.places import locate
+from claw.storage import foreign
+from claw.storage.foreign import open_foreign
 from claw.wiring.setup.migrate.find import look_at
 from claw.wiring.setup.migrate.plan import plan
-from claw.wiring.setup.migrate.reading import foreign_sqlite, source
-from claw.wiring.setup.migrate.reading.foreign_sqlite import open_foreign
+from claw.wiring.setup.migrate.reading import source
 from tests.wiring.setup.migrate import folders
 
 ENDLESS = ("WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r)"
@@ -49,7 +50,7 @@ def make(path, script):
     ("zeroclaw", "workspace/memory/brain.db", MADE)])
 def test_a_view_that_never_ends_is_told_and_the_rest_is_read(
         user_home, monkeypatch, agent, name, script):
-    monkeypatch.setattr(foreign_sqlite, "MOST_STEPS", 1_000_000)
+    monkeypatch.setattr(foreign, "MOST_STEPS", 1_000_000)
     home = getattr(folders, agent)(user_home / f".{agent}")
     (home / name).unlink(missing_ok=True)
     make(home / name, script)
@@ -62,7 +63,7 @@ def test_a_view_that_never_ends_is_told_and_the_rest_is_read(
 
 
 def test_a_query_ends_after_so_many_steps(tmp_path, monkeypatch):
-    monkeypatch.setattr(foreign_sqlite, "MOST_STEPS", 1_000_000)
+    monkeypatch.setattr(foreign, "MOST_STEPS", 1_000_000)
     make(tmp_path / "a.db", "")
 
     with pytest.raises(sqlite3.OperationalError, match="too long"), \
@@ -73,9 +74,9 @@ def test_a_query_ends_after_so_many_steps(tmp_path, monkeypatch):
 WAITS = f"""
 import sys
 from pathlib import Path
-from claw.wiring.setup.migrate.reading import foreign_sqlite
-foreign_sqlite.MOST_STEPS = 1 << 62
-with foreign_sqlite.open_foreign(Path(sys.argv[1])) as connection:
+from claw.storage import foreign
+foreign.MOST_STEPS = 1 << 62
+with foreign.open_foreign(Path(sys.argv[1])) as connection:
     print("ready", flush=True)
     connection.execute({ENDLESS + "max(n) FROM r"!r}).fetchall()
 """

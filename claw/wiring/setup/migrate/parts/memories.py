@@ -9,7 +9,6 @@ it sends, runs or stores something.
 
 import contextlib
 import json
-import sqlite3
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -34,7 +33,6 @@ from claw.memory.importers.migration import (
 from claw.memory.sqlite.backend import FILE
 from claw.wiring.memory import open_backend
 from claw.wiring.setup.migrate import HeldMemories, Item, Part
-from claw.wiring.setup.migrate.reading.foreign_sqlite import open_foreign
 from claw.wiring.setup.migrate.reading.source import PREFIX, Source
 
 _SECTION = "\n§\n"
@@ -116,8 +114,7 @@ def _stage(agent: str, held: Iterable[HeldMemories], folder: Path,
         copy.parent.mkdir()
         try:
             if each.form == "database":
-                if source.copy_database(each.path, copy) \
-                        and _is_plain(copy, source, each.path):
+                if source.copy_database(each.path, copy):
                     found.append(reference.open_database(copy, agent))
             elif source.copy(each.path, copy):
                 read = _READERS.get(each.form)
@@ -141,17 +138,6 @@ def _label(read: Callable[[Tally], Iterator[MemoryEntry]], tally: Tally
     for entry in read(tally):
         yield replace(entry, origin=join_origin(
             {UNKNOWN, *split_origin(entry.origin)}))
-
-
-def _is_plain(copy: Path, source: Source, path: str) -> bool:
-    """Whether its memories are a table; a view may never end."""
-    try:
-        with open_foreign(copy) as connection:
-            connection.execute("SELECT * FROM memories LIMIT 0")
-    except sqlite3.Error as error:
-        source.note(f"{source.root / path} was left out: {error}")
-        return False
-    return True
 
 
 def _read_sections(path: Path, name: str, _: Tally

@@ -20,8 +20,8 @@ from typing import Any
 
 from claw.core.errors import StorageError
 from claw.security.files import nofollow
+from claw.storage.foreign import open_foreign
 from claw.wiring.setup.migrate.reading.bounds import check_values
-from claw.wiring.setup.migrate.reading.foreign_sqlite import open_foreign
 from claw.wiring.setup.migrate.reading.json5 import parse_json5
 
 MOST_TEXT = 8 << 20
