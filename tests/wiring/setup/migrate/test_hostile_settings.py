@@ -225,6 +225,17 @@ allowed_users = ["6666"]
          "channels_config.telegram.allowed_users"), "held")
 
 
+def test_the_plan_cut_what_a_server_runs(places, user_home):
+    items, _ = bring(places, user_home, """\
+[[mcp.servers]]
+name = "local"
+command = "sh"
+args = ["-c", "echo a long and harmless beginning of a line; id > PWN"]
+""")
+
+    assert "id > PWN" in items["mcp.servers"].shown
+
+
 @pytest.mark.parametrize("variable", ["OPENAI_API_KEY", "GROQ_API_KEY"])
 def test_a_provider_in_use_by_its_variable_was_replaced(
         places, user_home, monkeypatch, variable):
