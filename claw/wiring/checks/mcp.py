@@ -17,7 +17,8 @@ MCP = Group("mcp")
 
 @MCP.check
 def check_servers(tree: Tree) -> Iterator[Check]:
-    """Each server is connected to, and asked for its tools."""
+    """Each accepted server is connected to, and asked for its tools; one
+    that nobody accepted, or that has become another, is not started."""
     servers = read_servers(tree)
     if servers and not tree.decode("mcp", McpSettings).enabled:
         yield Check("mcp.enabled", "skip", "mcp.enabled is false: no server "
@@ -35,8 +36,12 @@ async def _look_at_all(tree: Tree, servers: list[McpServerSettings]
 async def _look(tree: Tree, settings: McpServerSettings) -> Check:
     check_id, name = f"mcp.{settings.name}", settings.name
     try:
+        server = build_server(tree, settings)
+        if not server.accepted.load().tools:
+            return Check(check_id, "warn", "not accepted yet, so not started",
+                         f"claw mcp accept {name}")
         async with asyncio.timeout(_REACH_S):
-            found, listing = await build_server(tree, settings).look()
+            found, listing = await server.look()
     except TimeoutError:
         return Check(check_id, "fail", f"no answer within {_REACH_S:g} s",
                      f"claw mcp test {name}")

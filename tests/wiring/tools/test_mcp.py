@@ -172,6 +172,8 @@ def test_a_program_that_is_not_there_is_named(write_settings):
 def test_the_doctor_looks_at_each_server(write_settings):
     tree = write_settings(TWO.replace(
         '"cat"', f'"{shutil.which("false")}"'))
+    accept(tree, "a", "say")
+    accept(tree, "b", "say")
 
     first, second = check_servers(tree)
 
@@ -180,3 +182,24 @@ def test_the_doctor_looks_at_each_server(write_settings):
     assert (second.id, second.status) == ("mcp.b", "fail")
     assert "can't be reached" in second.detail
     assert list(check_servers(write_settings(""))) == []
+
+
+def test_the_doctor_starts_no_server_that_nobody_accepted(write_settings):
+    tree = write_settings(TWO)
+
+    checks = list(check_servers(tree))
+
+    assert [(each.status, each.hint) for each in checks] == [
+        ("warn", "claw mcp accept a"), ("warn", "claw mcp accept b")]
+    assert all("not accepted yet" in each.detail for each in checks)
+    assert not (tree.places.home / "mcp").exists()
+
+
+def test_the_doctor_starts_no_server_that_became_another(write_settings):
+    accept(write_settings(TWO), "a", "say")
+    tree = write_settings(TWO.replace(
+        '"cat"', f'"{shutil.which("false")}"'))
+
+    first, _ = check_servers(tree)
+
+    assert (first.status, first.hint) == ("warn", "claw mcp accept a")

@@ -14,7 +14,7 @@ from claw.config.tree import Tree
 from claw.net.addresses import is_loopback
 from claw.providers.catalog.keys import GENERIC
 from claw.providers.catalog.lookup import is_address
-from claw.providers.catalog.vendors import Vendor, find_vendor
+from claw.providers.catalog.vendors import Vendor, find_vendor, vendors
 
 _PROVIDERS, _CHANNELS = "model_providers", "channels_config"
 _MOVES = {"base_url", "api_path", "azure_openai_resource"}
@@ -33,6 +33,10 @@ class Judge:
         self._has_key = own.has("api_key") or own.has(
             "reliability.api_keys") or any(
                 env.get(name, "").strip() for name in GENERIC)
+        # Vendor -> its variable, in the order in which claw chooses.
+        self._by_env = {vendor.name: key for vendor in vendors()
+                        for key in reversed(vendor.choosing_keys)
+                        if env.get(key, "").strip()}
         self._coming = coming
         self._named = named
         self._tables: dict[Path, dict[Path, Any]] = {}
@@ -70,6 +74,9 @@ class Judge:
         if _spell(name) in self._mentioned:
             return f"claw's own settings name {name}: what it asks there " \
                 "would go another way"
+        if _spell(name) in self._by_env:
+            return f"claw has its own key of {name} " \
+                f"({self._by_env[_spell(name)]})"
         if _is_here(vendor, rows.get(("base_url",))):
             return ""
         if vendor is not None and vendor.url and any(
@@ -86,7 +93,7 @@ class Judge:
             held["default_provider"] = why
             coming = False
         own = self._own.get("default_provider", None)
-        if not coming:
+        if not coming or self._by_env:
             held["api_key"] = "claw would use it with a provider of its own"
             if own != self._named and (own or self._named):
                 held["default_model"] = "it is a model of their provider"
@@ -103,6 +110,10 @@ class Judge:
             return ""  # refused for what it is
         if self._has_key:
             return "claw's own key would be sent there"
+        used = next(iter(self._by_env), None)
+        if used is not None and used != _spell(name):
+            return f"claw uses {used} ({self._by_env[used]}): what you ask " \
+                "would go there instead"
         key = self._top.get("api_key")
         vendor = find_vendor(name)
         if is_address(name):
