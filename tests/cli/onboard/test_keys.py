@@ -130,6 +130,49 @@ def test_a_refused_key_is_asked_for_again(environment, home, stage):
     assert KEY not in terminal.shown
 
 
+REST = ("--channel", "none", "--memory", "words", "--autonomy", "full",
+        "--no-completion", "--keep-days", "30")
+
+
+def test_another_model_that_fails_leaves_the_one_from_before(
+        environment, home, stage):
+    with FakeOpenAI(["It is me."], models=("old",)) as before:
+        settings = {"default_provider": f"custom:{before.url}",
+                    "default_model": "old"}
+        path = home / "config.toml"
+        path.write_text("".join(
+            f'{key} = "{value}"\n' for key, value in settings.items()
+        ) + path.read_text())
+        with Terminal(environment, "onboard", "--provider", "openai",
+                      *REST) as it:
+            it.wait_for("Key of OpenAI:")
+            it.answer("sk-wrong\n")
+            it.wait_for("stay with what was set before (custom:")
+            it.answer("leave\n")
+            it.wait_for("What was set before stays: custom:")
+            it.wait_for("as a service?")
+            it.answer("no\n")
+            it.wait_for("It is me.")
+
+            assert it.end() == 0
+        assert settings.items() <= read(home).items()
+
+
+def test_where_none_was_set_there_is_no_model(environment, home, stage):
+    with Terminal(environment, "onboard", "--provider", "openai",
+                  *REST) as it:
+        it.wait_for("Key of OpenAI:")
+        it.answer("sk-wrong\n")
+        it.wait_for(") no model for now")
+        it.answer("leave\n")
+        it.wait_for("No model for now: claw answers")
+        it.wait_for("as a service?")
+        it.answer("no\n")
+
+        assert it.end() == 0
+    assert "default_provider" not in read(home)
+
+
 def test_a_server_that_does_not_answer_has_another_address(
         environment, home, stage):
     address = environment["OPENAI_BASE_URL"]

@@ -33,12 +33,22 @@ _ADDRESS = Choice("address", "another address")
 _PROVIDER = Choice("provider", "another provider")
 _MODEL = Choice("model", "another model")
 _KEEP = Choice("keep", "keep it as it is")
-_LEAVE = Choice("leave", "no model for now")
+
+
+class _LeftOut(Exception):
+    """The person wants what was set before, and no other."""
 
 
 def ask_model(w: Wizard) -> None:
     """The whole step; it is left when something works, or is kept as it
     is, or left out."""
+    try:
+        _ask_until_good(w)
+    except _LeftOut:
+        w.say(f"What was set before stays: {_describe_before(w)}.")
+
+
+def _ask_until_good(w: Wizard) -> None:
     while True:
         name = _ask_provider(w)
         if name in (NONE, OFFLINE):
@@ -141,7 +151,7 @@ def _settle_key(w: Wizard, name: str) -> tuple[str, ...] | None:
     with w.refusing("api_key" if row.id == "key" else "provider"):
         way = decide(w, build_error(row.code, f"{row.id}: {row.detail}",
                                     _find_hint(w, row)),
-                     [*first, _PROVIDER, _KEEP, _LEAVE])
+                     [*first, _PROVIDER, _KEEP, _offer_leaving(w)])
     return () if _take_way(w, way) else None
 
 
@@ -185,9 +195,23 @@ def _find_hint(w: Wizard, row: Check) -> str | None:
     return None if w.asks and row.id == "key" else row.hint
 
 
+def _offer_leaving(w: Wizard) -> Choice:
+    before = _describe_before(w)
+    return Choice("leave", "stay with what was set before", before) \
+        if before else Choice("leave", "no model for now")
+
+
+def _describe_before(w: Wizard) -> str:
+    """The provider and the model of the settings, as far as they are
+    set."""
+    tree = w.writer.read()
+    return " ".join(str(value) for value in (
+        tree.get("default_provider"), tree.get("default_model")) if value)
+
+
 def _take_way(w: Wizard, way: str) -> bool:
     """Do what was chosen after a failure; whether the step goes on with
-    what it has."""
+    what it has. Raises _LeftOut."""
     w.forget_tried()
     if way == "key":
         w.answers.forget("api_key")
@@ -203,6 +227,9 @@ def _take_way(w: Wizard, way: str) -> bool:
         w.answers.give(_UNPROVEN, YES)
         return True
     elif way == "leave":
+        if _describe_before(w):
+            w.answers.forget("provider_way", "provider")
+            raise _LeftOut
         w.answers.give("provider", NONE)
     return False
 
@@ -251,7 +278,8 @@ def _prove(w: Wizard, name: str, model: str) -> bool:
     with w.refusing("api_key" if failed.id == "key" else "model"):
         way = decide(
             w, build_error(failed.code, failed.detail, failed.hint),
-            [AGAIN, _MODEL, _KEY, _PROVIDER, _KEEP, _LEAVE], is_shown=True)
+            [AGAIN, _MODEL, _KEY, _PROVIDER, _KEEP, _offer_leaving(w)],
+            is_shown=True)
     return _take_way(w, way)
 
 
