@@ -5,13 +5,15 @@ Nothing of it is run, and nothing is written but plain files below
 no link is made and no filter or hook of a repository starts.
 """
 
+import contextlib
+import fcntl
 import os
 import re
 import resource
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from claw.core.errors import (
@@ -20,6 +22,8 @@ from claw.core.errors import (
     UnavailableError,
     UsageError,
 )
+from claw.core.failpoint import reach
+from claw.core.folders import make_private
 from claw.tools.skills.archive import ENDINGS, read_archive, unpack
 from claw.tools.skills.folder import (
     MOST_BYTES,
@@ -98,24 +102,45 @@ def install(home: Path, name: str, files: Files, *, replace: bool) -> Path:
     """Put it into <home>/skills, whole or not at all. Raises UsageError,
     StorageError."""
     target = home / "skills" / name
-    if os.path.lexists(target) and not replace:
-        raise UsageError(f"there is a skill {name} already: {target}",
-                         hint="--replace puts this one in its place")
-    draft = target.with_name(f".draft-{name}-{os.getpid()}")
-    old = target.with_name(f".old-{name}-{os.getpid()}")
+    draft = target.with_name(f".draft-{name}")
+    old = target.with_name(f".old-{name}")
     try:
-        shutil.rmtree(draft, ignore_errors=True)
-        write_folder(draft, files)
-        if os.path.lexists(target):
-            target.rename(old)
-        draft.rename(target)
+        with _hold(target.parent):
+            # One that was killed may have left either.
+            if os.path.lexists(old) and not os.path.lexists(target):
+                old.rename(target)
+            if os.path.lexists(target) and not replace:
+                raise UsageError(f"there is a skill {name} already: {target}",
+                                 hint="--replace puts this one in its place")
+            try:
+                for folder in (draft, old):
+                    shutil.rmtree(folder, ignore_errors=True)
+                write_folder(draft, files)
+                if os.path.lexists(target):
+                    target.rename(old)
+                    reach("skill aside")
+                draft.rename(target)
+                reach("skill placed")
+            finally:
+                for folder in (draft, old):
+                    shutil.rmtree(folder, ignore_errors=True)
     except OSError as error:
         raise StorageError(f"{target} can't be made: {error.strerror}"
                            ) from error
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
-        shutil.rmtree(old, ignore_errors=True)
     return target
+
+
+@contextlib.contextmanager
+def _hold(folder: Path) -> Iterator[None]:
+    """Make the folder, and keep others from installing there."""
+    make_private(folder)
+    number = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        with contextlib.suppress(OSError):  # a disk without locks
+            fcntl.flock(number, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(number)
 
 
 def _find_skills(files: Files) -> list[str]:

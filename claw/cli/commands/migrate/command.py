@@ -24,6 +24,7 @@ from claw.wiring.setup.migrate.carry import carry_out
 from claw.wiring.setup.migrate.find import find_one
 from claw.wiring.setup.migrate.plan import Plan, check_parts
 from claw.wiring.setup.migrate.plan import plan as make_plan
+from claw.wiring.setup.migrate.unfinished import end
 
 
 @examples("claw migrate zeroclaw --dry-run",
@@ -73,6 +74,8 @@ def migrate(context: typer.Context,
     with run.out.waiting(f"reading {found.home}"):
         planned = make_plan(found, run.places, only=parts, loosening=loosen,
                             notify=run.out.progress)
+    if planned.is_empty and not dry_run:
+        end(found, run.places)
     if dry_run or planned.is_empty:
         _show(run, planned, planned.parts, planned.notes, dry_run=dry_run)
         _end(planned.parts)

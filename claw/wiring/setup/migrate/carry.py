@@ -3,7 +3,8 @@
 Each part comes whole or not at all (a kill may leave some of its files,
 skills or sessions, each of them whole), and one that fails does not keep the
 others away. Whatever is there already is left alone, so the same migration
-can be run again: after an interruption it goes on where it stopped.
+can be run again: after an interruption it says so, and goes on where it
+stopped.
 """
 
 from collections.abc import Callable
@@ -25,6 +26,7 @@ from claw.wiring.setup.migrate.parts import (
 )
 from claw.wiring.setup.migrate.plan import Notify, Plan
 from claw.wiring.setup.migrate.reading.source import keeping_copies
+from claw.wiring.setup.migrate.unfinished import begin, end
 
 
 class Report(Value):
@@ -39,9 +41,10 @@ class Report(Value):
 def carry_out(plan: Plan, *, notify: Notify = lambda _: None,
               now: Callable[[], datetime] = jobs.utc_now) -> Report:
     """Bring the parts of the plan, in its order. `notify` hears which one
-    is under way."""
+    is under way. Raises StorageError where nothing can be written."""
     notes = list(plan.notes)
     parts: list[Part] = []
+    begin(plan.found, plan.places)
     first: ClawError | None = None
     for part in plan.parts:
         if part.problem or not part.count("new", "aside"):
@@ -54,6 +57,7 @@ def carry_out(plan: Plan, *, notify: Notify = lambda _: None,
             first = first or error
             parts.append(Part(part.name, problem=error.message,
                               hint=error.hint))
+    end(plan.found, plan.places)
     return Report(tuple(parts), tuple(notes), first)
 
 

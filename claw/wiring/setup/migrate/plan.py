@@ -24,6 +24,7 @@ from claw.wiring.setup.migrate.parts import (
     skills,
 )
 from claw.wiring.setup.migrate.reading.source import keeping_copies
+from claw.wiring.setup.migrate.unfinished import describe_unfinished
 
 Notify = Callable[[str], None]
 READERS: dict[str, Callable[[Found], Holdings]] = {
@@ -62,6 +63,8 @@ def plan(found: Found, places: Places, *, only: Collection[str] = PARTS,
     with keeping_copies():
         holdings = read_holdings(found)
         notes = list(holdings.notes)
+        if unfinished := describe_unfinished(found, places):
+            notes.insert(0, unfinished)
         tree = load(places)
         parts = []
         for name in PARTS:

@@ -1,10 +1,6 @@
 """What comes of another agent's folder: counted, brought, brought once."""
 
 import hashlib
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
@@ -495,45 +491,3 @@ def test_parts_can_be_chosen(user_home, places):
     assert not places.config_file.exists()
     with pytest.raises(UsageError):
         plan(look_at("zeroclaw", home), places, only=["pictures"])
-
-
-KILLED = """
-import os, sys
-from pathlib import Path
-from claw.config.places import locate
-from claw.wiring.setup.migrate import AGENTS
-from claw.wiring.setup.migrate.carry import carry_out
-from claw.wiring.setup.migrate.find import look_at
-from claw.wiring.setup.migrate.plan import plan
-places = locate(env={"HOME": sys.argv[1]})
-seen = [0]
-def watch(event, args):
-    if event in ("os.rename", "open", "sqlite3.connect", "os.mkdir"):
-        if str(places.home) in str(args[0]) or event != "open":
-            seen[0] += 1
-            if seen[0] == int(sys.argv[3]):
-                os.kill(os.getpid(), 9)
-made = plan(look_at(sys.argv[2], Path(sys.argv[1]) / f".{sys.argv[2]}"),
-            places)
-sys.addaudithook(watch)
-carry_out(made)
-"""
-
-
-@pytest.mark.parametrize("moment", [1, 9, 18, 27, 36, 45])
-def test_a_killed_migration_is_finished_by_the_next(user_home, places,
-                                                    moment):
-    home = folders.zeroclaw(user_home / ".zeroclaw")
-    killed = subprocess.run(
-        [sys.executable, "-c", KILLED, str(user_home), "zeroclaw",
-         str(moment)], check=False, cwd=Path(folders.__file__).parents[4],
-        env={**os.environ, "HOME": str(user_home)})
-
-    done = bring(places, home, "zeroclaw")
-
-    assert killed.returncode == -9
-    assert done.error is None
-    assert plan(look_at("zeroclaw", home), places).is_empty
-    assert len(list_jobs(places)) == 3
-    with open_backend(load(places, {}), readonly=True) as memory:
-        assert memory.count() == 3

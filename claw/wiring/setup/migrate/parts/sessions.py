@@ -86,6 +86,8 @@ class _Keeper:
             own = self.store.read(name).records
         except NotFoundError:
             return _Decided(item, tuple(records))
+        if not own:  # a kill left its empty file
+            return _Decided(item, tuple(records))
         mine = [(r.get("type"), r.get("data")) for r in own]
         theirs = [(r.get("type"), r.get("data")) for r in records]
         if mine == theirs:
