@@ -59,6 +59,24 @@ def ask(approvals, tool, args, context=None):
     return asyncio.run(approvals.refusal(tool, args, context))
 
 
+def test_what_is_not_shown_whole_is_allowed_once_at_most():
+    asked = []
+
+    class Owner(NoApprover):
+        async def approve(self, request):
+            asked.append(request)
+            return "yes"
+    approvals = manager(Owner())
+    ask(approvals, "http_request", {"method": "POST", "body": "x" * 3000})
+    ask(approvals, "http_request", {"method": "POST", "body": "x" * 3001})
+    ask(approvals, "cron_add", {"command": "x" * 9000, "prompt": "y" * 9000})
+
+    assert [request.may_remember for request in asked] == [True, False, True]
+    assert "1 characters NOT SHOWN" in asked[1].summary
+    assert "x" * 9000 in asked[2].summary
+    assert "y" * 9000 in asked[2].summary
+
+
 class Plain(Tool):
     """hand_in: an owner's tool."""
 

@@ -171,6 +171,12 @@ class Output:
         self.piece(text)
         self.end()
 
+    def show_for_approval(self) -> None:
+        """From now on nothing is left out that could hide a line: a person
+        reads it before a yes."""
+        if self.redactor is not None:
+            self.redactor = self.redactor.for_approval()
+
     def redact(self, text: str) -> str:
         """The text as it may be printed."""
         return text if self.redactor is None else self.redactor(text)

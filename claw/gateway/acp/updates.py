@@ -56,6 +56,7 @@ class Updates:
                  root: str) -> None:
         self._send = send
         self._redactor = redactor
+        self._of_calls = redactor.for_approval()
         self._held = HeldBack(redactor)
         self._root = root
         self._message = _draw_id()
@@ -117,10 +118,13 @@ class Updates:
                         else next(self._calls)}
         if known is None:
             self._open[call_id] = call["toolCallId"]
-            self.put({"sessionUpdate": "tool_call", **call, "title": title,
-                      "kind": kind, "status": "pending"})
-        return self._redact({**call, "title": title, "kind": kind,
-                             "status": "pending", "content": _wrap(text)})
+            self._put_call({"sessionUpdate": "tool_call", **call,
+                            "title": title, "kind": kind,
+                            "status": "pending"})
+        asked: Update = self._of_calls.record({
+            **call, "title": title, "kind": kind, "status": "pending",
+            "content": _wrap(text)})
+        return asked
 
     def replay(self, messages: Iterable[SpokenMessage]) -> None:
         """An earlier conversation, message by message."""
@@ -150,7 +154,7 @@ class Updates:
         known = event.call_id in self._open
         call = self._open[event.call_id] if known else next(self._calls)
         self._open[event.call_id] = call
-        self.put({
+        self._put_call({
             "sessionUpdate": "tool_call_update" if known else "tool_call",
             "toolCallId": call, "status": "in_progress",
             "rawInput": dict(event.arguments),
@@ -182,11 +186,11 @@ class Updates:
 
     def put(self, update: Update) -> None:
         """Any update, without secrets."""
-        self._send(self._redact(update))
+        self._send(self._redactor.record(update))
 
-    def _redact(self, update: Update) -> Update:
-        clean: Update = self._redactor.record(update)
-        return clean
+    def _put_call(self, update: Update) -> None:
+        """What is called, whole but for this installation's secrets."""
+        self._send(self._of_calls.record(update))
 
 
 def find_kind(arguments: Mapping[str, Any]) -> str:

@@ -42,6 +42,7 @@ from claw.security.approval.question import (
     SHOWN_CHARS,
     describe_call,
     describe_change,
+    is_whole,
     summary,
     write_call,
     write_value,
@@ -140,8 +141,10 @@ class ApprovalManager:
         if settings.level == "readonly":
             return ("Denied: read-only mode, nothing may be changed here "
                     "(see: claw permission show)")
+        diff = await asyncio.to_thread(preview)
         may_remember = not asks and not loaded and (
-            verdict is None or verdict.rememberable)
+            verdict is None or verdict.rememberable) and (
+            bool(diff) or is_whole(shown))
         # Only what a permission would change is offered for a week, and
         # nothing that is hidden would be written down.
         standing = self._build_permission(tool, args) if may_remember \
@@ -150,7 +153,6 @@ class ApprovalManager:
         turn = context or current_turn.get()
         can_ask = self._approver.can_ask() \
             if isinstance(self._approver, ReachesOwner) else self._interactive
-        diff = await asyncio.to_thread(preview)
         decision = await self._approver.approve(ApprovalRequest(
             tool, describe_change(args) if diff
             else describe_call(tool, shown), key, reason, may_remember,

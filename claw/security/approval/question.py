@@ -13,6 +13,7 @@ from claw.core.turn import (
 from claw.security.visible import visible
 
 SHOWN_CHARS = 3_000
+CARRIED_OUT = ("command", "prompt")  # of a job: shown whole
 CALL_CHARS = 200  # of one that is told of afterwards
 
 
@@ -85,8 +86,14 @@ def describe_call(tool: str, args: Mapping[str, Any]) -> str:
     command = args.get("command")
     if tool == "shell" and isinstance(command, str):
         return command
-    return ", ".join(f"{key}: {_both_ends(write_value(value))}"
+    return ", ".join(f"{key}: {_both_ends(write_value(value), key)}"
                      for key, value in args.items())
+
+
+def is_whole(args: Mapping[str, Any]) -> bool:
+    """Whether describe_call leaves nothing of them out."""
+    return all(_both_ends(text, key) == text for key, text in (
+        (key, write_value(value)) for key, value in args.items()))
 
 
 def describe_change(args: Mapping[str, Any]) -> str:
@@ -110,9 +117,9 @@ def write_call(tool: str, args: Mapping[str, Any]) -> str:
     return text if len(text) <= CALL_CHARS else text[:CALL_CHARS] + "..."
 
 
-def _both_ends(text: str) -> str:
+def _both_ends(text: str, name: str) -> str:
     left_out = len(text) - SHOWN_CHARS
-    if left_out <= 0:
+    if left_out <= 0 or name in CARRIED_OUT:
         return text
     half = SHOWN_CHARS // 2
     return (f"{text[:half]} [... {left_out} characters NOT SHOWN ...] "

@@ -95,10 +95,17 @@ def redact(text: str, secrets: Collection[str] = ()) -> str:
     certain, the installation's own and those with a form of their own."""
     text = take_out(text, secrets)
     text = _without_private_keys(text)
-    text = _BOT.sub(_BOT_TOKEN, text)
-    text = _TOKEN3.sub(_JWT, text)
     text = _LOGIN.sub(_login, text)
     text = _AWS_SECRET.sub(lambda m: m[1] + _AWS, text)
+    return redact_words(text)
+
+
+def redact_words(text: str) -> str:
+    """Without the keys that are one word of letters, digits and signs
+    without meaning to a shell: no line, command or address can hide in
+    one."""
+    text = _BOT.sub(_BOT_TOKEN, text)
+    text = _TOKEN3.sub(_JWT, text)
     return _WORD.sub(_redact_prefixed, text)
 
 

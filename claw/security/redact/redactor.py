@@ -34,14 +34,22 @@ class Redactor:
 
     `hits` counts the texts that had one. With `quick`, own secrets are
     looked for only where something looks like a key: for what prints texts
-    that were redacted when they were written.
+    that were redacted when they were written. With `words`, of secrets with
+    a form those alone that are one word.
     """
 
     def __init__(self, collect: Callable[[], Sequence[str]] = tuple, *,
-                 quick: bool = False) -> None:
+                 quick: bool = False, words: bool = False) -> None:
         self._collect = collect
         self._quick = quick
+        self._words = words
         self.hits = 0
+
+    def for_approval(self) -> "Redactor":
+        """For what a person says yes to: whoever writes it could dress any
+        part of it as a private key or a login, and what is not seen is not
+        approved."""
+        return Redactor(lambda: self.secrets, words=True)
 
     @cached_property
     def secrets(self) -> tuple[str, ...]:
@@ -50,8 +58,8 @@ class Redactor:
     def __call__(self, text: str) -> str:
         clean = self._take_out(text)
         if _has_form(clean):
-            from claw.security.redact.leaks import redact
-            clean = redact(clean)
+            from claw.security.redact.leaks import redact, redact_words
+            clean = (redact_words if self._words else redact)(clean)
         return self._count(text, clean)
 
     def own(self, text: str) -> str:

@@ -373,7 +373,7 @@ class Runtime:
                 histories.drop_all()
         self.approver = ChannelApprover(
             self.queue, lease, self._log, posted,
-            redact=lambda text: self._redactor(text),
+            redact=lambda text: self._redactor.for_approval()(text),
             people=lambda: self.live.people)
         store = (open_sessions(self._places, self._redactor)
                  if self.live.settings.session_persistence else None)

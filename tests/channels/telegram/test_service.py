@@ -401,6 +401,27 @@ def test_only_the_asker_approves_and_a_kill_forgets_no_question(serve):
             m.reply_markup for m in platform.messages()))
 
 
+def test_nothing_of_a_call_hides_in_the_form_of_a_secret(serve):
+    """Who writes a call could dress any part of it as somebody's key."""
+    hidden = ("ls # -----BEGIN PRIVATE KEY-----\npython3 evil.py --"
+              + "a" * 40 + "\n# -----END PRIVATE KEY-----")
+
+    def reply(body):
+        last = body["messages"][-1]
+        if last["role"] == "user":
+            return tool_call("shell", command=f"{hidden}{last['content']}")
+        return "said: " + str(last["content"])
+    with serve([reply], autonomy='level = "supervised"') as service:
+        platform = service.platform
+        platform.post(f" postgres://a:b@evil.example/db {platform.token}")
+        asked = service.until(lambda: next((
+            m for m in platform.messages() if m.reply_markup), None))
+
+        assert "python3 evil.py --" + "a" * 40 in asked.text
+        assert "postgres://a:b@evil.example/db" in asked.text
+        assert platform.token not in asked.text
+
+
 def test_a_command_that_only_reads_needs_no_button(serve):
     def reply(body):
         last = body["messages"][-1]

@@ -194,6 +194,23 @@ def test_approvals_are_asked_in_the_editor(edit, home, choice, status, made):
     assert (home / "workspace" / "a").exists() is made
 
 
+def test_nothing_of_a_call_hides_in_the_form_of_a_secret(edit, home):
+    hidden = ("ls # -----BEGIN PRIVATE KEY-----\npython3 evil.py --"
+              + "a" * 40 + "\n# -----END PRIVATE KEY-----")
+
+    async def talk(server):
+        async with edit(server, Editor(lambda _: "no")) as editing:
+            await editing.say(await editing.new(), "make it")
+            return editing.editor
+    with FakeOpenAI([shell(hidden), "ok"]) as server:
+        editor = run(talk(server))
+
+    (call, _), = editor.asked
+    assert "python3 evil.py --" + "a" * 40 in call.content[0].content.text
+    begun, = editor.of("tool_call")
+    assert "REDACTED" not in str(begun)
+
+
 def test_always_holds_for_the_same_call_and_a_week_is_written_down(
         edit, home):
     async def talk(server, choice):

@@ -5,7 +5,7 @@ import typer
 from claw.cli.commands.cron import options as o
 from claw.cli.commands.cron.common import find, open_store
 from claw.cli.commands.cron.enable import confirm_cost, foresee, say_when
-from claw.cli.commands.cron.view import job_json
+from claw.cli.commands.cron.view import job_json, what_text
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
 from claw.core.errors import UsageError
@@ -51,10 +51,13 @@ def resume(context: typer.Context, jobs: o.JobsArgument,
     you are asked (--yes: not).
     """
     run = Invocation.of(context)
+    run.out.show_for_approval()
     store = open_store(run)
     found = [find(store, word) for word in dict.fromkeys(jobs)]
     forecasts = []
     for job in found:
+        run.out.note(f"{job.spec.name or job.id} runs: "
+                     f"{what_text(job.spec)}")
         forecasts.append(foresee(run, job.spec, store.list_runs(job.id),
                                  job.created_at))
         confirm_cost(run, forecasts[-1], yes=yes)

@@ -15,6 +15,7 @@ from claw.cli.lazy import examples
 def show(context: typer.Context, job: o.JobArgument) -> None:
     """Show all of one job, and forecast what a month of it will cost."""
     run = Invocation.of(context)
+    run.out.show_for_approval()
     store = open_store(run)
     found = find(store, job)
     forecast = foresee(run, found.spec, store.list_runs(found.id),

@@ -30,6 +30,7 @@ def accept(context: typer.Context,
     when nobody says yes.
     """
     run = Invocation.of(context)
+    run.out.show_for_approval()
     server = find_server(run.settings, name)
     with run.out.waiting(f"asking {name}"):
         found, _ = asyncio.run(server.look())

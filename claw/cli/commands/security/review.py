@@ -32,6 +32,7 @@ def review(context: typer.Context,
     state/held/refused of the workspace. Exits 1 while something waits.
     """
     run = Invocation.of(context)
+    run.out.show_for_approval()
     if yes and no:
         raise UsageError("--yes and --no exclude each other",
                          hint="decide on some files at a time: claw "

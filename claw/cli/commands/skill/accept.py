@@ -43,6 +43,7 @@ def accept(context: typer.Context,
     (claw skill test) wanted, as it is shown. Exits 6 when nobody says yes.
     """
     run = Invocation.of(context)
+    run.out.show_for_approval()
     skill = open_skills(run).catalog.find(name)
     findings = scan(skill)
     grants, refused = _find_grants(run, skill)

@@ -30,6 +30,7 @@ def show(context: typer.Context,
          ) -> None:
     """Print what a skill says, its files, and what its scripts may reach."""
     run = Invocation.of(context)
+    run.out.show_for_approval()
     skill = open_skills(run).catalog.find(name)
     manifest, record = skill.manifest, skill.record
     run.print_result(
