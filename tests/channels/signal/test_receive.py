@@ -394,7 +394,7 @@ def test_an_endless_event_ends_the_connection_and_another_is_made(bot):
         async with bot.listening():
             for _ in range(20):
                 bot.platform.push_bytes(b"data:" + b"x" * 100_000)
-            await bot.platform.until(lambda: bot.inbox.failures)
+            await bot.platform.until(lambda: bot.inbox.failures, 30)
             await bot.platform.until(lambda: bot.platform.listeners)
             bot.platform.post("after")
             await bot.settle(1)
