@@ -66,6 +66,7 @@ class FakeSignal(FakeServer):
         self._keeps_s = keeps_s
         self._given: deque[tuple[float, Json]] = deque(maxlen=1000)
         self._streams: list[Connection] = []
+        self.opened = 0  # streams until now
         self._moment = int(time.time() * 1000)
         self._waiting_posts: list[Callable[[], Any]] = []
         self.headers_late_s = 0.0  # 0.13 sends them with a keep-alive
@@ -168,6 +169,7 @@ class FakeSignal(FakeServer):
     def _open(self, stream: Connection) -> None:
         self._streams = [one for one in self._streams
                          if not one.gone.is_set()] + [stream]
+        self.opened += 1
         self._server.loop.create_task(self._watch(stream))
         with self._changed:
             self._was_heard = True

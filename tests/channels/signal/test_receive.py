@@ -395,7 +395,7 @@ def test_an_endless_event_ends_the_connection_and_another_is_made(bot):
             for _ in range(20):
                 bot.platform.push_bytes(b"data:" + b"x" * 100_000)
             await bot.platform.until(lambda: bot.inbox.failures, 30)
-            await bot.platform.until(lambda: bot.platform.listeners)
+            await bot.platform.until(lambda: bot.platform.opened == 2, 30)
             bot.platform.post("after")
             await bot.settle(1)
     asyncio.run(go())
