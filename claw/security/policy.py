@@ -17,7 +17,12 @@ from claw.core.errors import DeniedError
 from claw.core.turn import Approves, current_turn
 from claw.security.confine.attachments import is_of_another_chat
 from claw.security.files import beneath
-from claw.security.files.paths import PathRules, expand_all, refuse_path
+from claw.security.files.paths import (
+    TASKS_FILE,
+    PathRules,
+    expand_all,
+    refuse_path,
+)
 from claw.security.files.walk import Walk
 from claw.security.narrower import EffectiveSettings, apply, combine
 from claw.security.settings import (
@@ -44,7 +49,8 @@ class SecurityPolicy:
     key, `sandbox` stands around commands (None: no tool may run one).
     `approver` is whom tools ask themselves, `notify` hears what the owner
     should know of what they did. `granted` are folders that programs of
-    others may write in (MCP servers).
+    others may write in (MCP servers). `one_person`: nobody but the owner
+    writes in chats.
     """
 
     def __init__(self, settings: AutonomySettings, workspace: Path, *,
@@ -56,6 +62,7 @@ class SecurityPolicy:
         self.sandbox = sandbox
         self.approver: Approves | None = None
         self.granted: tuple[Path, ...] = ()
+        self.one_person = False
         self.notify: Callable[[str], None] = lambda text: None
         self.asked: set[str] = set()
         self._clock = clock
@@ -96,6 +103,15 @@ class SecurityPolicy:
         if key not in self._effective:
             self._effective[key] = apply(self.base, own)
         return self._effective[key]
+
+    def is_left_to_owner(self, name: str) -> bool:
+        """Whether a change of a watched file by the running turn waits for
+        the owner at his machine, whatever is answered in its chat: who
+        writes there may be another one, whose words everybody's later
+        turns would read."""
+        turn = current_turn.get()
+        return turn is not None and turn.channel is not None and (
+            name == TASKS_FILE or not self.one_person)
 
     def offers(self, tool: str) -> bool:
         """Whether the running turn may have a tool."""

@@ -738,6 +738,7 @@ def test_a_change_that_nobody_answers_for_waits_and_is_told(scene, expires):
     s = scene()
     s.python(PLANT.format("USER.md"))
     s.policy.asked.clear()
+    s.policy.one_person = True
     turn = TurnContext("channel", channel="chat", sender="a")
 
     class Absent(Owner):

@@ -59,6 +59,15 @@ class People:
         """Whether two senders are one person."""
         return self.find(channel, sender) == self.find(other, other_sender)
 
+    def is_one(self) -> bool:
+        """Whether nobody but one person may write, on all channels. One
+        without an allow-list may hear many."""
+        return all(entries and "*" not in entries
+                   for entries in self._listed.values()) and len({
+                       self.find(channel, entry)
+                       for channel, entries in self._listed.items()
+                       for entry in entries}) <= 1
+
     def find_by_name(self, name: str) -> str | None:
         """Whom the owner calls so: by the name of a table, or by an id that
         one person alone has."""

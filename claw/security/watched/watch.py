@@ -12,7 +12,6 @@ from claw.core.threads import make_on_thread
 from claw.core.tool import ToolResult
 from claw.core.turn import ApprovalRequest, ReachesOwner, current_turn
 from claw.core.value import replace
-from claw.security.files.paths import TASKS_FILE
 from claw.security.policy import SecurityPolicy
 from claw.security.watched import record
 from claw.security.watched.diff import SHOWN_CHARS, hash_change, render_change
@@ -72,8 +71,7 @@ async def _ask(policy: SecurityPolicy, held: Held) -> str:
     head, *lines = render_change(held)
     waits = f"{head}; it waits for the owner's yes and does not count"
     turn = current_turn.get()
-    in_chat = turn is not None and turn.channel is not None
-    if (name == TASKS_FILE and in_chat) \
+    if policy.is_left_to_owner(name) \
             or not isinstance(approver, ReachesOwner) \
             or not approver.can_ask() or sum(map(len, lines)) > SHOWN_CHARS:
         return _leave(policy, held, f"{waits} ({_NEXT})", expired=False)

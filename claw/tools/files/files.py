@@ -25,7 +25,7 @@ from claw.core.tool import (
 from claw.core.turn import ReachesOwner, TurnContext, current_turn
 from claw.core.value import Value
 from claw.security.confine.attachments import is_of_another_chat
-from claw.security.files.paths import TASKS_FILE, WATCHED_FILES
+from claw.security.files.paths import WATCHED_FILES
 from claw.security.shell.effects.movers import find_settings
 from claw.security.shell.origins import FILES
 from claw.security.watched.diff import SHOWN_CHARS, compare
@@ -168,10 +168,11 @@ class FileChanger(FileTool):
                      change: Callable[[], str]) -> ToolResult:
         """Make the change on a thread; it returns the sentence about it."""
         turn = current_turn.get()
-        hold = turn is not None and (bool(turn.labels) or (
-            turn.channel is not None and any(
-                self._policy.paths.locate(path)[1].lower()
-                == TASKS_FILE.lower() for path in self._list_paths(args))))
+        named = {self._policy.paths.locate(path)[1].lower()
+                 for path in self._list_paths(args)}
+        hold = turn is not None and (bool(turn.labels) or any(
+            name.lower() in named and self._policy.is_left_to_owner(name)
+            for name in WATCHED_FILES))
         async with watch(self._policy, hold=hold) as seen:
             output = await asyncio.to_thread(change)
         return seen.add_notes(ToolResult(output=output))

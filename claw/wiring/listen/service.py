@@ -219,7 +219,9 @@ class Runtime:
     def _build_live(self, tree: Tree, parts: Parts, hooks: HookRunner,
                     voice: VoiceReplies | None) -> Live:
         settings = tree.decode("memory", MemorySettings)
-        choice = parts.choice
+        choice, people = parts.choice, open_people(tree, self._log)
+        if parts.policy is not None:
+            parts.policy.one_person = people.is_one()
         return Live(
             settings=tree.decode("channels_config", ChannelsSettings),
             channels={}, agent=parts.agent,
@@ -240,7 +242,7 @@ class Runtime:
             voice=voice, timeout_scale=tree.decode(
                 "pacing", PacingSettings).message_timeout_scale_max,
             secrets=parts.redactor.secrets, policy=parts.policy,
-            people=open_people(tree, self._log))
+            people=people)
 
     def _build_voice(self, tree: Tree) -> VoiceReplies | None:
         speaker = build_synthesizer(tree, self._log)

@@ -36,6 +36,16 @@ def test_a_table_says_who_somebody_is(people, channel, sender, who):
     assert people.find(channel, sender) == who
 
 
+@pytest.mark.parametrize(("listed", "is_one"), [
+    ({}, True), ({"chat": ["9"]}, True), ({"chat": ["9", "10"]}, False),
+    ({"chat": ["7", "alice"]}, True), ({"chat": ["7"], "mail": ["7"]}, False),
+    ({"chat": ["7"], "mail": ["mina@x.org"]}, True),
+    ({"chat": ["9"], "irc": ["9"]}, False),  # only a table says who is who
+    ({"chat": ["9", "*"]}, False), ({"chat": ["9"], "webhook": []}, False)])
+def test_whether_one_person_alone_writes(listed, is_one):
+    assert People(TABLES, listed).is_one() is is_one
+
+
 def test_an_at_sign_is_no_part_of_an_id():
     people = People({"mina": {"matrix": ["mina:x.org"]}})
 
