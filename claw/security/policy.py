@@ -49,8 +49,9 @@ class SecurityPolicy:
     key, `sandbox` stands around commands (None: no tool may run one).
     `approver` is whom tools ask themselves, `notify` hears what the owner
     should know of what they did. `granted` are folders that programs of
-    others may write in (MCP servers). `one_person`: nobody but the owner
-    writes in chats.
+    others may write in (MCP servers), `own_code` those where claw's own
+    code lies: who writes there runs outside of the sandbox. `one_person`:
+    nobody but the owner writes in chats.
     """
 
     def __init__(self, settings: AutonomySettings, workspace: Path, *,
@@ -62,6 +63,7 @@ class SecurityPolicy:
         self.sandbox = sandbox
         self.approver: Approves | None = None
         self.granted: tuple[Path, ...] = ()
+        self.own_code: tuple[Path, ...] = ()
         self.one_person = False
         self.notify: Callable[[str], None] = lambda text: None
         self.asked: set[str] = set()
@@ -167,12 +169,16 @@ class SecurityPolicy:
     def write_beneath(self, path: str, data: bytes) -> None:
         """Write a file whole, making parents. Raises as read_beneath."""
         root, relative = self.paths.locate(path)
-        beneath.write(root, relative, data, self.reaches)
+        beneath.write(root, relative, data, self._may_change)
 
     def remove_beneath(self, path: str) -> None:
         """Remove a file. Raises as read_beneath."""
         root, relative = self.paths.locate(path)
-        beneath.remove(root, relative, self.reaches)
+        beneath.remove(root, relative, self._may_change)
+
+    def _may_change(self, real: Path) -> bool:
+        return self.reaches(real) and not any(
+            real.is_relative_to(place) for place in self.own_code)
 
     def walk_beneath(self, path: str) -> Walk:
         """The files below a folder, as paths from its root on. Raises

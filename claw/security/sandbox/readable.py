@@ -29,9 +29,11 @@ def command_path(path: str, writable: Sequence[Path]) -> str:
 
 def find_own_code(writable: Iterable[Path]) -> list[Path]:
     """Where the code of this process lies in what commands can write to,
-    as an editable install does: whoever changes it there runs outside of
-    the sandbox."""
+    as an editable install or a virtual environment does: whoever changes it
+    there runs outside of the sandbox."""
     places = [Path(claw.__file__).parent, *map(Path, filter(None, sys.path))]
+    if sys.prefix != sys.base_prefix:
+        places.append(Path(sys.prefix))
     real = dict.fromkeys(place.resolve() for place in places)
     return [place for place in real if place.is_dir() and any(
         root in place.parents for root in map(Path.resolve, writable))]

@@ -109,6 +109,7 @@ def build_policy(tree: Tree, env: Mapping[str, str] = os.environ
     home = Path(env.get("HOME") or places.home.parent)
     policy = SecurityPolicy(autonomy, places.workspace, home=home,
                             config_dir=places.home)
+    policy.own_code = tuple(find_own_code(policy.paths.roots))
     policy.sandbox = build_sandbox(tree, policy, env)
     policy.granted = tuple(_list_granted(tree))
     return policy
@@ -134,7 +135,7 @@ def build_sandbox(tree: Tree, policy: SecurityPolicy,
         tree.decode("security.resources", ResourceSettings), env,
         roots=roots, commands=[c for c in policy.settings.allowed_commands
                                if c not in UTILITIES],
-        own=OWN_DIRECTORIES, read_only=find_own_code(policy.paths.roots),
+        own=OWN_DIRECTORIES, read_only=policy.own_code,
         hidden=[*_config_files(workspace.parent, tree.places.home.resolve()),
                 *find_linked(tree.places.home.resolve()),
                 *(workspace / name for name in OWN_FILES),

@@ -2,10 +2,12 @@
 
 import asyncio
 import os
+import sys
 
 import pytest
 
 from claw.config.tree import load
+from claw.core.errors import DeniedError
 from claw.core.turn import TurnContext
 from claw.core.value import replace
 from claw.security.sandbox.children import run
@@ -167,6 +169,32 @@ def test_commands_can_not_change_what_claw_itself_runs(
 
     assert not list(source.iterdir())
     assert (tree.places.workspace / "free").exists()
+
+
+def test_file_tools_can_not_change_what_claw_itself_runs(
+        write_settings, monkeypatch):
+    """An editable install, and the environment of another one; by a link
+    too."""
+    tree = write_settings('[autonomy]\nlevel = "full"\n')
+    workspace = tree.places.workspace
+    for folder in ("src", "venv/bin"):
+        (workspace / folder).mkdir(parents=True)
+    (workspace / "src/own.py").write_text("own")
+    (workspace / "link").symlink_to("src")
+    monkeypatch.syspath_prepend(workspace / "src")
+    monkeypatch.setattr(sys, "prefix", str(workspace / "venv"))
+    policy = build_policy(tree, {"PATH": os.environ["PATH"]})
+
+    for path in ("src/own.py", "src/new.py", "link/own.py", "venv/bin/claw",
+                 "src/deep/new.py"):
+        with pytest.raises(DeniedError):
+            policy.write_beneath(path, b"evil")
+    with pytest.raises(DeniedError):
+        policy.remove_beneath("src/own.py")
+    policy.write_beneath("free.py", b"x")
+
+    assert (workspace / "src/own.py").read_text() == "own"
+    assert policy.read_beneath("src/own.py", 9) == b"own"
 
 
 def test_a_tool_of_a_server_hides_none_of_the_owners(write_settings,
