@@ -9,6 +9,7 @@ import pytest
 
 from claw.security.sandbox.sandbox import Sandbox
 from claw.security.settings import ResourceSettings, SandboxSettings
+from tests.cli.onboard.terminal import Terminal
 
 
 def test_list_names_every_tool(claw):
@@ -352,3 +353,16 @@ def test_an_unknown_tool_is_no_wall_of_names(claw):
     assert done.code == 2
     assert "claw tool list shows the" in done.err
     assert len(done.err) < 120
+
+
+def test_ctrl_c_at_the_question_ends_it_at_once(environment, home):
+    """It was seen at the next Enter, and what was typed meanwhile was the
+    answer."""
+    with Terminal(environment, "tool", "run", "file_write",
+                  '{"path": "a", "content": "x"}') as it:
+        it.wait_for("[y]es / [n]o")
+        it.wait_for_prompt()
+        it.type("\x03")
+
+        assert it.end(20) == 130
+    assert not (home / "workspace/a").exists()

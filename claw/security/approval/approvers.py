@@ -1,6 +1,8 @@
 """Who can say yes: nobody, the owner beforehand, or he at his terminal."""
 
 import asyncio
+import os
+import select
 import termios
 from contextlib import suppress
 from typing import TextIO
@@ -43,6 +45,7 @@ class TerminalApprover:
         self._into = into
         self._out = out
         self._one_at_a_time = asyncio.Lock()
+        self._end: tuple[int, int] | None = None  # a pipe: wait no longer
 
     @property
     def interactive(self) -> bool:
@@ -55,7 +58,19 @@ class TerminalApprover:
         if not self.interactive:
             return "no"
         async with self._one_at_a_time:
-            return await asyncio.to_thread(self._ask, request)
+            self._end = os.pipe()
+            asking = asyncio.ensure_future(
+                asyncio.to_thread(self._ask, request))
+            try:
+                return await asyncio.shield(asking)
+            except asyncio.CancelledError:
+                os.write(self._end[1], b"!")
+                await asking
+                raise
+            finally:
+                for number in self._end:
+                    os.close(number)
+                self._end = None
 
     def _ask(self, request: ApprovalRequest) -> Decision:
         text = prompt(request)
@@ -73,4 +88,16 @@ class TerminalApprover:
             termios.tcflush(self._into, termios.TCIFLUSH)
         self._out.write(text)
         self._out.flush()
-        return self._into.readline()
+        return self._into.readline() if self._waited() else ""
+
+    def _waited(self) -> bool:
+        """Wait for a line; False where nobody wants it any more."""
+        if self._end is None:
+            return True
+        with suppress(OSError, ValueError):  # no real terminal
+            keys = self._into.fileno()
+            if keys not in select.select([keys, self._end[0]], [], [])[0]:
+                self._out.write("\n")
+                self._out.flush()
+                return False
+        return True
