@@ -179,6 +179,27 @@ def test_a_retry_where_nothing_failed_says_when_what_waits_goes(
     assert "1 (next try in 10 min: HTTP 502); 2 (behind 1)" in done.err
 
 
+def test_what_failed_without_an_answer_says_what_can_be_done(claw, home):
+    async def fill():
+        queue = SqliteQueue(home / "workspace" / "state" / "queue.db")
+        lease = await queue.lease("listen", 30)
+        await queue.accept(lease, [said(1)])
+        await queue.complete(lease, await queue.claim(
+            lease, "telegram_bob"), Completion("failed", reason="no model"))
+        await queue.yield_lease(lease)
+        await queue.aclose()
+    home.mkdir()
+    asyncio.run(fill())
+
+    done = claw("queue", "retry")
+    page = claw("status")
+
+    assert done.code == 1
+    assert "1 message failed before there was an answer" in done.err
+    assert "claw queue list --failed, then: claw queue purge --failed" \
+        in page.out
+
+
 @pytest.mark.parametrize("number", [str(10**30), str(2**63), "0"])
 def test_a_retry_of_a_number_that_no_row_has_is_no_fault(claw, filled,
                                                          number):

@@ -66,7 +66,8 @@ def read_queue(places: Places, _: Tree | None) -> Part:
     return Part("queue", data, (Check(
         "queue", "warn" if odd else "ok", ", ".join(said) or "empty",
         None if not odd else "claw queue list --failed, then: claw queue "
-        "retry" if data["failed"] else "claw queue list"),))
+        + ("retry" if counts.outbox.get("failed") else "purge --failed")
+        if data["failed"] else "claw queue list"),))
 
 
 def read_memory(places: Places, tree: Tree | None) -> Part:

@@ -11,6 +11,7 @@ from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
 from claw.core.errors import NotFoundError, UsageError
 from claw.storage.queue.model import OutboxRow
+from claw.text.plural import plural
 from claw.wiring.channels.names import list_gone
 from claw.wiring.status.waiting import OPEN_OUT, explain_outbox
 from claw.wiring.workspace.place_names import queue_path
@@ -28,15 +29,25 @@ def retry(context: typer.Context,
               metavar="[NUMBER]...",
               help="Numbers of `claw queue list`; none: all that "
                    "failed.")] = None) -> None:
-    """Send again what could not be sent. Exits 1 when nothing failed."""
+    """Send again what could not be sent. Exits 1 when nothing failed.
+
+    A message that failed itself, as its model did, is not asked again: its
+    sender was told, and may write again.
+    """
     run = Invocation.of(context)
 
-    async def work(queue: Any) -> tuple[int, list[OutboxRow]]:
+    async def work(queue: Any) -> tuple[int, list[OutboxRow], int]:
         number: int = await queue.retry([
             min(max(number, 0), _LAST) for number in numbers or []])
-        return number, ([] if number
-                        else await queue.outbox_rows(states=OPEN_OUT))
-    number, open_rows = _run_on_queue(run, work)
+        if number:
+            return number, [], 0
+        failed = await queue.inbox_rows(states=["failed"])
+        return 0, await queue.outbox_rows(states=OPEN_OUT), len(failed)
+    number, open_rows, failed = _run_on_queue(run, work)
+    if failed:
+        run.out.note(f"{plural(failed, 'message')} failed before there was "
+                     "an answer to send: who wrote was told, and may write "
+                     "again (to clear them: claw queue purge --failed --yes)")
     if open_rows:
         why = explain_outbox(open_rows, list_gone(run.settings, {
             row.channel for row in open_rows}), time.time())
