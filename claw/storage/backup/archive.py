@@ -43,6 +43,7 @@ _MANIFEST_BYTES = 256 << 20
 _ANOTHER = "take another backup"
 _PIECE = 1 << 20
 _LEVEL = 6
+_LAST_TIME = 0o77777777777  # in the year 2242
 _IN_MEMORY = 16 << 20
 
 Piece: TypeAlias = tuple[tarfile.TarInfo, IO[bytes]]
@@ -152,12 +153,14 @@ def _add(archive: tarfile.TarFile, source: Source) -> Member:
         rows = None
         if source.is_database:
             rows = _copy_database(source.path, held)
-            mode = 0o600
+            mode, changed_at = 0o600, source.path.stat().st_mtime
         else:
             with beneath.opened(source.top, source.inside, os.O_RDONLY
                                 | os.O_NONBLOCK) as number, \
                     open(number, "rb", closefd=False) as file:
-                mode = 0o600 | os.fstat(number).st_mode & 0o100
+                found = os.fstat(number)
+                mode, changed_at = 0o600 | found.st_mode & 0o100, \
+                    found.st_mtime
                 while piece := file.read(_PIECE):
                     held.write(piece)
         size = held.tell()
@@ -168,8 +171,15 @@ def _add(archive: tarfile.TarFile, source: Source) -> Member:
         held.seek(0)
         info = tarfile.TarInfo(source.name)
         info.size, info.mode = size, mode
+        info.mtime = find_time(changed_at)
         archive.addfile(info, held)
     return Member(source.name, size, digest.hexdigest(), mode, rows)
+
+
+def find_time(mtime: float) -> int:
+    """When a file was changed, as a header without extensions holds it
+    (whole seconds); 0 where it can't."""
+    return int(mtime) if 0 <= mtime <= _LAST_TIME else 0
 
 
 def _copy_database(path: Path, held: IO[bytes]) -> dict[str, int]:

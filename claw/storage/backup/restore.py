@@ -24,6 +24,7 @@ from claw.storage.backup.archive import (
     Heard,
     Manifest,
     Member,
+    find_time,
     opened,
     verify_archive,
 )
@@ -126,6 +127,8 @@ def _write(target: Path, data: IO[bytes], info: tarfile.TarInfo
             digest.update(piece)
             file.write(piece)
         file.flush()
+        changed_at = find_time(info.mtime)
+        os.utime(number, (changed_at, changed_at))
         os.fsync(number)
         return file.tell(), digest.hexdigest()
 

@@ -11,7 +11,11 @@ import time
 import pytest
 
 from claw.core.errors import StorageError, UsageError
-from claw.storage.backup.archive import verify_archive, write_archive
+from claw.storage.backup.archive import (
+    find_time,
+    verify_archive,
+    write_archive,
+)
 from claw.storage.backup.collect import collect
 from claw.storage.backup.restore import restore_archive
 from claw.storage.backup.rows import count_rows
@@ -63,6 +67,8 @@ def put_back(path, folder, **options):
 
 def test_everything_comes_back_as_it_was(home, tmp_path):
     (home / "tools/mine.py").chmod(0o755)
+    os.utime(home / "workspace/note.txt", (1, 1_000_000_000.9))
+    os.utime(home / "tools/mine.py", (1, -5))
     back_up(home, tmp_path / "b")
     new = tmp_path / "new"
 
@@ -75,6 +81,8 @@ def test_everything_comes_back_as_it_was(home, tmp_path):
     assert sorted(path.relative_to(new).as_posix() for path
                   in new.rglob("*") if path.is_file()) == names
     assert (new / "workspace/note.txt").read_text() == "hello"
+    assert (new / "workspace/note.txt").stat().st_mtime == 1_000_000_000
+    assert (new / "tools/mine.py").stat().st_mtime == 0
     assert (new / "tools/mine.py").stat().st_mode & 0o777 == 0o700
     assert (new / ".secret_key").stat().st_mode & 0o777 == 0o600
     assert count(new / "workspace/state/queue.db") == [0, 1, 2]
@@ -567,3 +575,9 @@ def test_a_large_file_is_copied_piece_by_piece(home, tmp_path):
     made = back_up(home, tmp_path / "b", passphrase="x")
 
     assert verify_archive(tmp_path / "b", "x") == made
+
+
+@pytest.mark.parametrize("mtime", [
+    float("nan"), float("inf"), float("-inf"), -1, 1e300])
+def test_a_time_that_no_file_has_is_none(mtime):
+    assert find_time(mtime) == 0
