@@ -1,6 +1,6 @@
 """Whether `claw listen` levels off: a replayed week with memory on.
 
-    python bench/week.py [--days 21] [--messages 150] [--chats 20]
+    python bench/week.py [--days 42] [--messages 150] [--chats 20]
         [--keep 3] [--trace] [--directory DIR]
 
 A real `claw listen` between a fake Telegram and an instant model; its wall
@@ -405,7 +405,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--days", type=int, default=21)
+    parser.add_argument("--days", type=int, default=42)
     parser.add_argument("--messages", type=int, default=150,
                         help="of a day (150)")
     parser.add_argument("--chats", type=int, default=20)

@@ -279,3 +279,11 @@ def test_nothing_starts_beside_a_restore_or_a_journal_of_nobody(
     assert done.code == 74
     assert f"rm '{journal}'" in done.err
     assert (folder / "work/it").read_text() == "new"
+
+
+@pytest.mark.parametrize("action", ["verify", "restore"])
+def test_a_file_that_is_not_there_is_wrong_usage(claw, tmp_path, action):
+    done = claw("backup", action, str(tmp_path / "none"))
+
+    assert done.code == 2
+    assert "there is no file" in done.err

@@ -33,6 +33,7 @@ class Chat:
             AutonomySettings(), self.workspace, home=folder,
             sandbox=Sandbox(self.workspace, SandboxSettings(),
                             ResourceSettings(), os.environ))
+        policy.one_person = True
         self.noted = []
         policy.notify = self.noted.append
         call = ChatResponse(tool_calls=(ToolCall(

@@ -19,9 +19,9 @@ from claw.version import __version__
 EXIT_TEXT: dict[int, str] = {
     ExitCode.DONE: "done",
     ExitCode.NEGATIVE: "a negative answer: nothing found, or unhealthy",
-    ExitCode.USAGE: "wrong usage, or a named file that is not there",
-    ExitCode.CONFIG: "configuration, or a provider, channel or tool that "
-                     "is not there",
+    ExitCode.USAGE: "wrong usage, or what a command names is not there: a "
+                    "file, provider, channel or tool",
+    ExitCode.CONFIG: "configuration, or what it names is not there",
     ExitCode.AUTH: "key or token refused",
     ExitCode.UNAVAILABLE: "unavailable or timed out; worth trying later",
     ExitCode.DENIED: "denied by policy or by the owner",

@@ -9,7 +9,7 @@ from typing import Any
 from claw.cli.invocation import Invocation
 from claw.cli.show.output import join_lines
 from claw.cli.terminal.prompt import may_ask
-from claw.core.errors import NotFoundError, StorageError, UsageError
+from claw.core.errors import StorageError, UsageError
 from claw.storage.backup.archive import Manifest
 from claw.storage.backup.seal import is_sealed
 from claw.text.plural import plural
@@ -44,9 +44,9 @@ def read_passphrase(file: str | None, *, asks: bool, twice: bool = False
 
 def read_passphrase_for(path: Path, file: str | None) -> str | None:
     """As `read_passphrase`, for a backup that is there; it is asked for
-    where that is encrypted. Raises NotFoundError, StorageError too."""
+    where that is encrypted. Raises UsageError, StorageError too."""
     if not path.is_file():
-        raise NotFoundError(f"there is no file {path}")
+        raise UsageError(f"there is no file {path}")
     try:
         with path.open("rb") as backup:
             sealed = is_sealed(backup)

@@ -16,7 +16,7 @@ from claw.cli.commands.backup.common import (
 from claw.cli.commands.memory.common import Progress
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
-from claw.core.errors import NotFoundError, UnavailableError, UsageError
+from claw.core.errors import UnavailableError, UsageError
 from claw.storage.backup.journal import finish_restore
 from claw.storage.backup.restore import restore_archive
 from claw.wiring.channels.states import read_gateway, read_running
@@ -45,7 +45,7 @@ def restore(context: typer.Context,
     run = Invocation.of(context)
     path, places = Path(file), run.places
     if not path.is_file():
-        raise NotFoundError(f"there is no file {file}")
+        raise UsageError(f"there is no file {file}")
     for running in (read_running(places), read_gateway(places)):
         if running is not None:
             raise UnavailableError(
