@@ -287,3 +287,13 @@ def test_a_file_that_is_not_there_is_wrong_usage(claw, tmp_path, action):
 
     assert done.code == 2
     assert "there is no file" in done.err
+
+
+def test_a_backup_of_nothing_emptied_the_home(claw, made, home, tmp_path):
+    write_archive(tmp_path / "b", [], [], made_at="2026", version="1")
+
+    done = claw("backup", "restore", str(tmp_path / "b"), "--yes")
+
+    assert done.code == 74
+    assert "holds no file" in done.err
+    assert "colour" in claw("memory", "recall", "colour").out

@@ -11,6 +11,7 @@ import pytest
 from mcp import StdioServerParameters
 from mcp.client import Client
 from mcp.client.stdio import stdio_client
+from terminal import Terminal
 
 from claw.testing.fake_openai import FakeOpenAI, tool_call
 
@@ -287,3 +288,42 @@ def test_a_schema_with_nan_was_never_accepted_and_nobody_said_why(claw, add):
     assert again.code == 0
     assert called.code == 2
     assert "raw__say is left out: its arguments are no object" in called.err
+
+
+def test_a_server_was_started_before_anybody_saw_what_it_is(
+        claw, add, environment, home):
+    add("--env", "A_TOKEN=S3CRET-tea-leaf", "--network")
+    for answer in ("n", "y"):
+        with Terminal(environment, "mcp", "accept", "raw",
+                      columns=200) as terminal:
+            terminal.wait_for(f"raw runs: {sys.executable} -I {RAW} well")
+            terminal.wait_for("network: on")
+            terminal.wait_for(f"may read: {HERE}")
+            terminal.wait_for("sees the variables: A_TOKEN")
+            terminal.wait_for("[Y/n]")
+            assert not (home / "mcp").exists()
+            terminal.answer(f"{answer}\n")
+            if answer == "y":
+                terminal.wait_for("Accept 1 change?")
+                terminal.answer("y\n")
+            assert terminal.end() == (6 if answer == "n" else 0)
+        assert "S3CRET" not in terminal.shown
+
+    again = claw("mcp", "accept", "raw")
+    assert (again.code, "runs:" in again.err) == (0, False)
+
+
+def test_ctrl_c_at_a_question_ends_its_line(add, environment):
+    add()
+    with Terminal(environment, "mcp", "accept", "raw") as terminal:
+        terminal.wait_for("[Y/n]")
+        terminal.answer("\x03")
+
+        assert terminal.end() == 130
+    assert terminal.shown.endswith("^C\n")
+
+
+def test_doctor_in_a_pipe_spells_a_name_out(claw, add):
+    add(name="a\x1b[2Jb")
+
+    assert "mcp.a\\x1b[2Jb: not accepted yet" in claw("doctor").out

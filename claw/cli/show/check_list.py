@@ -130,10 +130,10 @@ def show_hint(text: str, out: Output) -> None:
 
 
 def _hang(text: str, indent: str, out: Output) -> str:
+    text = visible(text)
     if not out.on_terminal:
         return text
-    return f"\n{indent}".join(wrap(visible(text),
-                                  out.columns - len(indent)))
+    return f"\n{indent}".join(wrap(text, out.columns - len(indent)))
 
 
 def show_mark(status: str, out: Output) -> None:

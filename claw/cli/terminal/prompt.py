@@ -2,7 +2,8 @@
 and what a person is asked."""
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 from claw.cli.attachments.read import (
     STDIN,
@@ -73,10 +74,21 @@ def confirm(out: Output, question: str, *, default: bool) -> bool:
     out.interrupt_waiting()
     sys.stderr.write(f"{question} [{'Y/n' if default else 'y/N'}] ")
     sys.stderr.flush()
-    answer = sys.stdin.readline()
+    with ending_the_line():
+        answer = sys.stdin.readline()
     said = answer.strip().lower()
     return bool(answer) and (said in {"y", "yes"}
                              or (default and not said))
+
+
+@contextmanager
+def ending_the_line() -> Iterator[None]:
+    """Where Ctrl-C ends a question, what comes next has its own line."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        sys.stderr.write("\n")
+        raise
 
 
 def split_names(text: str) -> list[str]:

@@ -56,6 +56,10 @@ def restore_archive(path: Path, home: Path, workspace: Path, *, stamp: str,
                          "rename both", hint="name another workspace with -w")
     finish_restore(home, workspace)
     manifest = verify_archive(path, passphrase, heard)
+    if not manifest.members:
+        raise StorageError(f"{path} holds no file: there is nothing to put "
+                           "back", hint="nothing was changed; name another "
+                           "backup")
     _check_room(manifest, home, workspace)
     move = None if workspace.is_relative_to(home) else Move(
         workspace.with_name(f".{workspace.name}.{secrets.token_hex(6)}"),

@@ -53,7 +53,7 @@ class Terminal:
         """Until it waits for a line: a signal that comes after Python's
         last look for one and before its read is seen at the next key."""
         until = time.monotonic() + patience_s
-        while not self.shown.endswith(": "):
+        while not self.shown.endswith((": ", "] ")):
             assert self._read(until - time.monotonic()), self.shown
         while self._is_running():
             assert time.monotonic() < until, self.shown

@@ -1,5 +1,6 @@
 """claw onboard on a terminal, by keys."""
 
+import json
 import tomllib
 
 import pytest
@@ -130,8 +131,31 @@ def test_a_refused_key_is_asked_for_again(environment, home, stage):
     assert KEY not in terminal.shown
 
 
+def test_a_refused_key_was_kept_at_ctrl_c(environment, home, stage):
+    with Terminal(environment, "onboard", "--provider", "openai"
+                  ) as terminal:
+        terminal.wait_for("Key of OpenAI:")
+        terminal.answer("sk-wrong\n")
+        terminal.wait_for("What now?")
+        terminal.answer("\x03")
+        assert terminal.end() == 130
+
+    kept = json.loads((home / FILE).read_text())["answers"]
+    assert kept == {"provider": "openai"}
+
+
 REST = ("--channel", "none", "--memory", "words", "--autonomy", "full",
         "--no-completion", "--keep-days", "30")
+
+
+def test_a_service_that_was_not_installed_ended_with_0(environment, home,
+                                                       stage):
+    environment["PATH"] = "/nowhere"
+    with Terminal(environment, "onboard", "--provider", "none", *REST,
+                  "--service") as terminal:
+        assert terminal.end() == 5
+    assert "there is no systemd here" in terminal.shown
+
 
 
 def test_another_model_that_fails_leaves_the_one_from_before(

@@ -8,7 +8,7 @@ from typing import Any
 
 from claw.cli.invocation import Invocation
 from claw.cli.show.output import join_lines
-from claw.cli.terminal.prompt import may_ask
+from claw.cli.terminal.prompt import ending_the_line, may_ask
 from claw.core.errors import StorageError, UsageError
 from claw.storage.backup.archive import Manifest
 from claw.storage.backup.seal import is_sealed
@@ -36,9 +36,10 @@ def read_passphrase(file: str | None, *, asks: bool, twice: bool = False
     if not may_ask():
         raise UsageError("a passphrase is needed, and nobody can be asked",
                          hint=f"--passphrase-file FILE, or {VARIABLE}")
-    passphrase = _check(getpass.getpass("Passphrase: "))
-    if twice and getpass.getpass("Once more: ") != passphrase:
-        raise UsageError("the two are not the same")
+    with ending_the_line():
+        passphrase = _check(getpass.getpass("Passphrase: "))
+        if twice and getpass.getpass("Once more: ") != passphrase:
+            raise UsageError("the two are not the same")
     return passphrase
 
 

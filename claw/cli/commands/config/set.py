@@ -10,6 +10,7 @@ from claw.cli.commands.config.show import format_row, resolve_key
 from claw.cli.commands.config.unfinished import take_back_unfinished
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
+from claw.cli.terminal.prompt import ending_the_line
 from claw.cli.terminal.stdin import is_piped, read_text
 from claw.config.edit import set_value, unset_value
 from claw.config.keys import Path as KeyPath
@@ -97,11 +98,12 @@ def _read_value(name: str, secret: bool) -> str:
             raise UsageError(f"no value for {name}",
                              hint=f"claw config set {name} VALUE")
         return text
-    if secret:
-        return getpass.getpass(f"{name}: ")
-    sys.stderr.write(f"{name}: ")
-    sys.stderr.flush()
-    return sys.stdin.readline().rstrip("\n")
+    with ending_the_line():
+        if secret:
+            return getpass.getpass(f"{name}: ")
+        sys.stderr.write(f"{name}: ")
+        sys.stderr.flush()
+        return sys.stdin.readline().rstrip("\n")
 
 
 def _print(run: Invocation, tree: Tree, key: str) -> None:

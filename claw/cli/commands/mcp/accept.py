@@ -1,11 +1,11 @@
 """claw mcp accept: the owner's yes to the tools of an MCP server."""
 
-import asyncio
 import json
 from typing import Annotated
 
 import typer
 
+from claw.cli.commands.mcp.look import look_at
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
 from claw.cli.show.output import visible
@@ -14,7 +14,6 @@ from claw.core.errors import DeniedError
 from claw.text.plural import plural
 from claw.tools.mcp.accepted import Acceptance
 from claw.tools.mcp.foreign import UnfitError, clean_schema
-from claw.wiring.tools.mcp import find_server
 
 
 @examples("claw mcp accept time", "claw mcp accept time --yes")
@@ -26,14 +25,13 @@ def accept(context: typer.Context,
     """Show what is new or changed of a server's tools, and accept it.
 
     Descriptions and schemas stand in prompts, so they count as they are
-    now until the next yes: a tool that changes is not offered. Exits 6
-    when nobody says yes.
+    now until the next yes: a tool that changes is not offered. A server
+    that was never accepted is shown before it is started. Exits 6 when
+    nobody says yes.
     """
     run = Invocation.of(context)
     run.out.show_for_approval()
-    server = find_server(run.settings, name)
-    with run.out.waiting(f"asking {name}"):
-        found, _ = asyncio.run(server.look())
+    server, found, _ = look_at(run, name, asks=not (yes or run.as_json))
     open_ = {tool: state for tool, state in found.states().items()
              if state != "accepted"}
     if not run.as_json:

@@ -1,16 +1,15 @@
 """claw mcp test: whether an MCP server answers, and what it has."""
 
-import asyncio
 import time
 from typing import Annotated
 
 import typer
 
+from claw.cli.commands.mcp.look import look_at
 from claw.cli.invocation import Invocation
 from claw.cli.lazy import examples
 from claw.cli.show.output import visible
 from claw.text.plural import plural
-from claw.wiring.tools.mcp import find_server
 
 
 @examples("claw mcp test time", "claw mcp test time --json")
@@ -25,10 +24,8 @@ def probe(context: typer.Context,
     can't be had.
     """
     run = Invocation.of(context)
-    server = find_server(run.settings, name)
     started = time.monotonic()
-    with run.out.waiting(f"asking {name}"):
-        found, listing = asyncio.run(server.look())
+    _, found, listing = look_at(run, name)
     took_ms = round((time.monotonic() - started) * 1000)
     states = found.states()
     lines = [f"{visible(name)}: {visible(listing.server) or 'no name'}, "

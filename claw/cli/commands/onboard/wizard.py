@@ -135,11 +135,15 @@ class Wizard:
 
     @contextmanager
     def refusing(self, *names: str) -> Iterator[None]:
-        """What is refused is not kept: the next run would end at it."""
+        """What is refused is not kept: the next run would end at it. A
+        secret goes with Ctrl-C too; the rest is asked about again."""
         try:
             yield
         except ClawError:
             self.answers.forget(*names)
+            raise
+        except (KeyboardInterrupt, EOFError):
+            self.answers.forget(*filter(is_private, names))
             raise
 
     def remember(self, what: tuple[str, ...], try_it: Callable[[], T]) -> T:

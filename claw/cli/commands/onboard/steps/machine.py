@@ -43,8 +43,7 @@ def _try(w: Wizard, name: str, work: Callable[[], None]) -> None:
     except ClawError as error:
         w.explain(error)
         w.answers.give(name, "no")
-        if not w.asks:
-            w.exit_code = error.exit_code
+        w.exit_code = error.exit_code
 
 
 def _write_pages(w: Wizard, shell: str | None) -> None:
