@@ -236,6 +236,18 @@ args = ["-c", "echo a long and harmless beginning of a line; id > PWN"]
     assert "id > PWN" in items["mcp.servers"].shown
 
 
+def test_the_plan_cut_what_a_hook_runs(places, user_home):
+    items, _ = bring(places, user_home, """\
+[[hooks.command]]
+name = "mine"
+on = "tool_before"
+command = ["sh", "-c", "echo a long and harmless beginning; id > PWN"]
+""")
+
+    assert any("id > PWN" in item.shown for name, item in items.items()
+               if name.startswith("hooks"))
+
+
 @pytest.mark.parametrize("variable", ["OPENAI_API_KEY", "GROQ_API_KEY"])
 def test_a_provider_in_use_by_its_variable_was_replaced(
         places, user_home, monkeypatch, variable):

@@ -348,6 +348,6 @@ def _show(path: Path, value: Any) -> str:
         except ValueError:
             text = str(shown)
     text = " ".join(text.split())
-    if path == SERVERS:  # whole: the owner's yes is to each argument
-        return text
+    if path == SERVERS or path[0] == "hooks":
+        return text  # whole: the owner's yes is to each argument
     return text if len(text) <= _LONGEST else text[:_LONGEST - 1] + "…"
