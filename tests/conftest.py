@@ -42,13 +42,14 @@ _OF_AN_INTERPRETER = ("PYTHON", "LC_", "LANG", "LD_")
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """Workers of `-n auto`: one a core, none where starting them would
-    cost more than they save or where a person watches."""
+    """Workers of `-n auto`: one more than cores, since a third of the time
+    is waiting; none where starting them would cost more than they save or
+    where a person watches."""
     single = all("::" in str(name) or os.path.isfile(str(name))
                  for name in config.args)
     watched = (config.option.collectonly or config.option.usepdb
                or config.option.capture == "no")
-    return 0 if single or watched else len(os.sched_getaffinity(0))
+    return 0 if single or watched else len(os.sched_getaffinity(0)) + 1
 
 
 @pytest.hookimpl(wrapper=True)

@@ -213,7 +213,7 @@ class FakeMqtt:
         self.sessions.clear()
 
     def wait_until(self, predicate: Callable[[], T],
-                   timeout_s: float = 5.0) -> T:
+                   timeout_s: float = 20.0) -> T:
         deadline = time.monotonic() + timeout_s
         while not (found := predicate()):
             assert time.monotonic() < deadline, (

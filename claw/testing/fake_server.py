@@ -84,7 +84,7 @@ class FakeServer:
         self._faults.clear(method)
 
     def wait_until(self, predicate: Callable[[], T],
-                   timeout_s: float = 5.0) -> T:
+                   timeout_s: float = 20.0) -> T:
         """Block until the predicate is true; what it gave. Raises
         TimeoutError that tells what had arrived. Not for the thread of
         the client's own event loop: there, use `until`."""
@@ -99,7 +99,7 @@ class FakeServer:
         return found
 
     async def until(self, predicate: Callable[[], T],
-                    timeout_s: float = 5.0) -> T:
+                    timeout_s: float = 20.0) -> T:
         """`wait_until` for a coroutine."""
         deadline = time.monotonic() + timeout_s
         while not (found := predicate()):

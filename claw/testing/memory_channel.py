@@ -120,7 +120,7 @@ class MemoryChannel(Channel):
                 and recipient in (None, s.recipient)]
 
     async def until(self, predicate: Callable[[], T],
-                    timeout_s: float = 5.0) -> T:
+                    timeout_s: float = 20.0) -> T:
         """Wait until the predicate is true; what it gave."""
         deadline = time.monotonic() + timeout_s
         while not (found := predicate()):

@@ -301,24 +301,31 @@ def test_what_is_awaited_is_looked_for_until_it_is_sent(shift, go):
 
 # limits
 
-def test_no_more_jobs_run_at_once_than_allowed(shift, go):
+def test_no_more_jobs_run_at_once_than_allowed(shift, go, monkeypatch):
     one = shift(scheduler=SchedulerSettings(max_concurrent=2))
     for _ in range(5):
         one.add()
-    most = 0
+    busy, chat = [], one.provider.chat
 
     async def act():
-        nonlocal most
+        looked = asyncio.Event()
+
+        async def wait(*request):
+            await looked.wait()
+            return await chat(*request)
+        monkeypatch.setattr(one.provider, "chat", wait)
         one.now += 60
         runner = one.begin()
         await runner.begin()
-        for _ in range(5):
+        for _ in range(3):
+            looked.clear()
             await runner.look()
-            most = max(most, runner.busy)
+            busy.append(runner.busy)
+            looked.set()
             await runner.wait()
     go(act())
 
-    assert most == 2
+    assert busy == [2, 2, 1]
     assert len(one.provider.requests) == 5
 
 

@@ -232,10 +232,10 @@ class Stage:
         if channel in self.senders:
             self.senders[channel].wake()
 
-    async def until(self, predicate, timeout_s=5.0):
+    async def until(self, predicate, timeout_s=20.0):
         return await self.channel.until(predicate, timeout_s)
 
-    async def answers(self, count, timeout_s=5.0):
+    async def answers(self, count, timeout_s=20.0):
         """Wait for so many texts in the first channel."""
         await self.until(lambda: len(self.channel.texts()) >= count,
                          timeout_s)

@@ -106,7 +106,7 @@ async def test_a_channel_that_is_cancelled_in_put_leaves_no_row_unheard(
     with pytest.raises(asyncio.CancelledError):
         await putting
 
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(20):
         assert (await p.bus.get()).message.id == "m1"
     await p.queue.aclose()
 

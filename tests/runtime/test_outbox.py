@@ -70,7 +70,7 @@ class Office:
         return row
 
     async def until(self, predicate):
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(20):
             while True:
                 if predicate(await self.row()):
                     return

@@ -95,12 +95,17 @@ def test_many_texts_are_found_as_few_are():
 def test_thousands_of_texts_go_as_one_does_and_as_fast():
     texts = Texts([f"eve said {n} things of a long list" for n in range(3000)]
                   + ["密码是七七"])
-    start = time.process_time()
-    for number in range(20_000):
-        assert texts.clean(f"others speak of {number} things") \
-            == f"others speak of {number} things"
 
-    assert time.process_time() - start < 1  # one by one: 2.7 s
+    def clean(texts):
+        start = time.process_time()
+        for number in range(20_000):
+            assert texts.clean(f"others speak of {number} things") \
+                == f"others speak of {number} things"
+        return time.process_time() - start
+
+    one = Texts(["eve said 1 thing of a long list", "密码是七七"])
+    # one by one: eight times as long
+    assert min(clean(texts) / clean(one) for _ in range(3)) < 3
     assert texts.clean("so eve said 2999 things of a long list, 密码是七七") \
         == f"so {MARK}, {MARK}"
 

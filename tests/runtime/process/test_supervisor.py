@@ -81,7 +81,7 @@ class Watched:
     async def run(self, until):
         """Run until this is true."""
         running = asyncio.ensure_future(self.supervisor.run())
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(20):
             while True:
                 if until() or running.done():
                     break

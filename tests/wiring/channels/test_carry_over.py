@@ -73,10 +73,10 @@ class Old:
                 yield service
             finally:
                 service.stop()
-                await asyncio.wait_for(work, 10)
+                await asyncio.wait_for(work, 30)
 
     async def until(self, predicate):
-        async with asyncio.timeout(8):
+        async with asyncio.timeout(20):
             while True:
                 if predicate():
                     return
