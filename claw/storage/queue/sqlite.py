@@ -108,6 +108,12 @@ class SqliteQueue(Queue):
         return self._writer.submit(
             lambda connection: verb(connection, *args, **named), light=True)
 
+    def _quiet(self, verb: Callable[Concatenate[sqlite3.Connection, P], T],
+               *args: P.args, **named: P.kwargs) -> "asyncio.Future[T]":
+        return self._writer.submit(
+            lambda connection: verb(connection, *args, **named), light=True,
+            quiet=True)
+
     def _read(self, verb: Callable[Concatenate[sqlite3.Connection, P], T],
               *args: P.args, **named: P.kwargs) -> "asyncio.Future[T]":
         return self._reader.submit(
@@ -122,9 +128,7 @@ class SqliteQueue(Queue):
         return await self._write(leases.take, name, ttl_s, self._place())
 
     async def renew(self, lease: Lease, ttl_s: float) -> None:
-        uptime = self._uptime()
-        await self._writer.submit(lambda connection: leases.renew(
-            connection, lease, ttl_s, uptime), light=True, quiet=True)
+        await self._quiet(leases.renew, lease, ttl_s, self._uptime())
 
     async def yield_lease(self, lease: Lease) -> None:
         await self._light(leases.give_back, lease)
@@ -240,7 +244,9 @@ class SqliteQueue(Queue):
 
     async def due(self, channel: str, now: float, limit: int
                   ) -> list[OutboxRow]:
-        rows, damaged = await self._read(outbox.due, channel, now, limit)
+        # Under the lock on writing: the commit of another process shows in
+        # the fingerprint while it is synced, before anyone can read it.
+        rows, damaged = await self._quiet(outbox.due, channel, now, limit)
         if damaged:
             await self._write(outbox.fail_damaged, damaged, self._now())
         return rows

@@ -113,11 +113,13 @@ def commit_together(connection: sqlite3.Connection, path: Path,
     try:
         _synchronous(connection, guard, all(job.light for job in jobs))
         connection.execute("BEGIN IMMEDIATE")
+        written = connection.total_changes
         with (guard.quietly(connection) if all(job.quiet for job in jobs)
               else nullcontext()):
             for job in jobs:
                 _run_one(connection, path, job, alone=len(jobs) == 1)
-            if connection.in_transaction:
+            if connection.in_transaction \
+                    and connection.total_changes != written:
                 reach("queue.commit")
                 connection.execute("COMMIT")
                 reach("queue.committed")

@@ -2,10 +2,11 @@
 
 import asyncio
 import sqlite3
+import threading
 
 from claw.core.channel import SendMessage
 from claw.runtime.message.parts import split_parts
-from claw.storage.queue import threads
+from claw.storage.queue import outbox, threads
 from claw.storage.queue.model import NewSend
 from claw.storage.queue.sqlite import SqliteQueue
 
@@ -78,3 +79,29 @@ def test_what_is_posted_behind_a_renewed_lease_is_seen(
         return seen, after
     seen, after = asyncio.run(go())
     assert seen != after
+
+
+def test_what_is_being_committed_was_overlooked(tmp_path):
+    """It showed in the fingerprint before it could be read."""
+    async def go():
+        mine, other = (SqliteQueue(tmp_path / "q.db") for _ in range(2))
+        begun, goes_on = threading.Event(), threading.Event()
+        message = SendMessage("hello", "alice")
+        sends = (NewSend("send:1", "memory", message,
+                         split_parts(None, message)),)
+
+        def write(connection):
+            outbox.post(connection, sends, 0.0)
+            begun.set()
+            assert goes_on.wait(20)
+        writing = other._writer.submit(write)
+        await asyncio.to_thread(begun.wait, 20)
+        looking = asyncio.ensure_future(mine.due("memory", 1.0, 5))
+        await asyncio.sleep(0.1)
+        goes_on.set()
+        await writing
+        rows = await looking
+        await mine.aclose()
+        await other.aclose()
+        return [row.source for row in rows]
+    assert asyncio.run(go()) == ["send:1"]
