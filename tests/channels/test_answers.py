@@ -73,4 +73,4 @@ def test_long_hostile_text_is_read_at_once(text):
     began = time.process_time()
     answers.parse_decision(text)
     answers.parse_reply(text)
-    assert time.process_time() - began < 3
+    assert time.process_time() - began < 0.5

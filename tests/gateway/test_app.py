@@ -103,7 +103,7 @@ def request(path="/open", *, method="GET", host="localhost", body=b"",
 
 async def answer(reader):
     """The next answer on a connection: status, headers, body."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(5):
         head = await reader.readuntil(b"\r\n\r\n")
         status, *lines = head.decode().strip().split("\r\n")
         headers = dict(line.lower().split(": ", 1) for line in lines)

@@ -14,7 +14,7 @@ async def read_events(port, count, make):
     """The first events after `make` was called with the stream open."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     writer.write(request("/v1/events", token=TOKEN))
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(5):
         await reader.readuntil(b": connected\n\n")
         make()
         found = [json.loads((await reader.readuntil(b"\n\n"))
@@ -73,7 +73,7 @@ def test_the_end_of_the_gateway_ends_the_streams():
         async with serving([Events(tap).endpoint]) as (port, _, app):
             reader, writer = await asyncio.open_connection("127.0.0.1", port)
             writer.write(request("/v1/events", token=TOKEN))
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(5):
                 await reader.readuntil(b": connected\n\n")
                 app.closing.set()
                 rest = await reader.readuntil(b"0\r\n\r\n")

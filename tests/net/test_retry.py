@@ -188,7 +188,7 @@ def test_a_huge_header_costs_nothing(value, expected):
     began = process_time()
 
     assert asked_wait({"retry-after": value}) == expected
-    assert process_time() - began < 2
+    assert process_time() - began < 0.2
 
 
 @pytest.mark.parametrize("body", [
@@ -199,7 +199,7 @@ def test_a_huge_body_costs_nothing(body):
     began = process_time()
 
     assert asked_wait({}, body) is None
-    assert process_time() - began < 3
+    assert process_time() - began < 0.5
 
 
 def test_seconds_before_now_are_no_wait():

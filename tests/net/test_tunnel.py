@@ -47,7 +47,7 @@ async def talk(*said, after=b"", until_end=True):
             writer.write(after)
         if not until_end:
             return b"", tunnel
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(5):
             return await reader.read(), tunnel
     finally:
         writer.close()

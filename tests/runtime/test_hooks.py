@@ -147,7 +147,7 @@ async def test_a_hook_that_hangs_delays_no_message_and_not_the_end(room):
         assert r.channel.texts() == ["m0", "m1", "m2", "m3", "m4"]
         began = time.monotonic()
         await r.hook_notifier.finish(0.05)
-        assert time.monotonic() - began < 5
+        assert time.monotonic() - began < 1
 
 
 async def test_a_hook_that_fails_loses_no_message(room):
@@ -228,7 +228,7 @@ async def test_the_heart_beats_while_it_is_on():
     changed.set()
     while len(watcher.heard) < 3:  # noqa: ASYNC110
         await asyncio.sleep(0.005)
-    assert 0.29 < time.monotonic() - began < 5
+    assert 0.29 < time.monotonic() - began < 0.8
 
     now[0] = HeartbeatSettings()
     changed.set()

@@ -275,7 +275,7 @@ def test_a_megabyte_of_marks_takes_no_time():
                  "[IMAGE:data:image/png;base64,AAAA" * 30_000,
                  "[IMAGE:" + "[a" * 500_000, "[IMAGE:x" * 130_000 + "]"):
         list(find_images(text))
-    assert time.process_time() - started < 6
+    assert time.process_time() - started < 2
 
 
 # --- data

@@ -43,7 +43,7 @@ async def stopped(agent, busy):
     stop = asyncio.Event()
     task = asyncio.ensure_future(agent.turn("go", context=TurnContext(
         "agent", cancel=stop)))
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(5):
         await busy()
     start = time.perf_counter()
     stop.set()

@@ -354,7 +354,7 @@ def test_a_refusal_that_stays_rises(place, fault, error):
     async def work():
         place.broker.fault(kind, None, code=code)
         with pytest.raises(error) as raised:
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(5):
                 await place.make().listen(place.inbox)
         return raised.value
 

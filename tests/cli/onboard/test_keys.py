@@ -157,7 +157,6 @@ def test_a_service_that_was_not_installed_ended_with_0(environment, home,
     assert "there is no systemd here" in terminal.shown
 
 
-
 def test_another_model_that_fails_leaves_the_one_from_before(
         environment, home, stage):
     with FakeOpenAI(["It is me."], models=("old",)) as before:

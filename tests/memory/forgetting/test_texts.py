@@ -104,8 +104,8 @@ def test_thousands_of_texts_go_as_one_does_and_as_fast():
         return time.process_time() - start
 
     one = Texts(["eve said 1 thing of a long list", "密码是七七"])
-    # one by one: eight times as long
-    assert min(clean(texts) / clean(one) for _ in range(3)) < 3
+    # one by one: a hundred times as long
+    assert any(clean(texts) < 3 * clean(one) for _ in range(3))
     assert texts.clean("so eve said 2999 things of a long list, 密码是七七") \
         == f"so {MARK}, {MARK}"
 

@@ -172,7 +172,7 @@ def fail() -> str:
     (fail, "ValueError: the disk is gone")])
 def test_whatever_a_function_raises_is_an_answer(room, function, said):
     async def call():
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(5):
             return await FunctionTool(function, room.deps()).execute({})
     result = asyncio.run(call())
 

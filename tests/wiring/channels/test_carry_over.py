@@ -73,7 +73,7 @@ class Old:
                 yield service
             finally:
                 service.stop()
-                await asyncio.wait_for(work, 30)
+                await asyncio.wait_for(work, 10)
 
     async def until(self, predicate):
         async with asyncio.timeout(20):

@@ -99,7 +99,7 @@ async def listen(places, platform, jobs, quiet, folder):
             await until(lambda: {*platform.answers(NEW)[seen:]} >= {
                 "fine", str(places.workspace)})
         service.stop()
-        await asyncio.wait_for(work, 30)
+        await asyncio.wait_for(work, 10)
 
 
 async def until(predicate):

@@ -183,7 +183,7 @@ def test_changed_settings_are_taken_over_while_it_runs(scene):
             os.kill(os.getpid(), signal.SIGHUP)
             await scene.until(
                 lambda: len(scene.said("config.reloaded")) == 2)
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(5):
                 while True:
                     try:
                         await ask(other, "/health")

@@ -49,7 +49,7 @@ def listen(places, tmp_path):
                 finally:
                     service.stop()
                     with suppress(asyncio.CancelledError):
-                        await asyncio.wait_for(work, 30)
+                        await asyncio.wait_for(work, 10)
     return run
 
 

@@ -74,7 +74,7 @@ class Scene:
             finally:
                 service.stop()
                 with suppress(asyncio.CancelledError):
-                    await asyncio.wait_for(work, 30)
+                    await asyncio.wait_for(work, 10)
 
     async def until(self, predicate, timeout_s=8):
         async with asyncio.timeout(timeout_s):

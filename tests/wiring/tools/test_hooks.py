@@ -200,7 +200,7 @@ def test_a_service_tells_of_its_gateway_its_heart_and_its_end(tmp_path, ear):
                     await asyncio.sleep(0.02)
             service.stop()
             with suppress(asyncio.CancelledError):
-                await asyncio.wait_for(work, 30)
+                await asyncio.wait_for(work, 10)
     with FakeOpenAI(["one"]) as model:
         home = tmp_path / "home"
         home.mkdir(mode=0o700)

@@ -22,5 +22,5 @@ def test_the_same_words_in_thousands_of_rows_do_not_take_their_square():
         assert len(pairs) >= rows
         return time.process_time() - start
 
-    # the least of three: other work on the machine only adds
-    assert min(take_s(4_000) / take_s(1_000) for _ in range(3)) < 6
+    # other work on the machine only adds, a square is 16 each time
+    assert any(take_s(4_000) < 6 * take_s(1_000) for _ in range(3))
