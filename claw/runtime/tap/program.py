@@ -9,6 +9,7 @@ import asyncio
 import json
 import os
 import signal
+import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
 
@@ -38,16 +39,20 @@ class Program:
         await asyncio.Event().wait()
 
     async def handle(self, row: InboxRow) -> Word:
-        """Raises NotHandledError."""
+        """Raises NotHandledError. The message is whole in a file without a
+        name before the program starts, though claw be killed just then."""
         try:
-            process = await asyncio.create_subprocess_exec(
-                *self._command, stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE, start_new_session=True)
+            with tempfile.TemporaryFile() as line:
+                line.write(json.dumps(describe_message(row)).encode() + b"\n")
+                line.seek(0)
+                process = await asyncio.create_subprocess_exec(
+                    *self._command, stdin=line,
+                    stdout=asyncio.subprocess.PIPE, start_new_session=True)
         except OSError as error:
             raise NotHandledError(
                 f"{self._command[0]}: {error.strerror}") from error
         try:
-            output = await _talk(process, row)
+            output = await _listen_to(process)
         except BaseException:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
@@ -61,15 +66,13 @@ class Program:
         return Word(row.turn_id, output.decode("utf-8", "replace").strip("\n"))
 
 
-async def _talk(process: asyncio.subprocess.Process, row: InboxRow) -> bytes:
+async def _listen_to(process: asyncio.subprocess.Process) -> bytes:
     """What it prints until its end; what it leaves running may hold its
     output open. Raises NotHandledError where it prints too much."""
-    assert process.stdin is not None
     assert process.stdout is not None
     output = bytearray()
     tasks = [asyncio.ensure_future(work) for work in (
-        process.wait(), _read(process.stdout, output), _feed(
-            process.stdin, json.dumps(describe_message(row)).encode()))]
+        process.wait(), _read(process.stdout, output))]
     try:
         waiting, has_ended = set(tasks), False
         while waiting and not has_ended:
@@ -82,13 +85,6 @@ async def _talk(process: asyncio.subprocess.Process, row: InboxRow) -> bytes:
     finally:
         await cancel_all(tasks)
     return bytes(output)
-
-
-async def _feed(pipe: asyncio.StreamWriter, data: bytes) -> None:
-    with suppress(BrokenPipeError, ConnectionResetError):  # it need not read
-        pipe.write(data + b"\n")
-        await pipe.drain()
-    pipe.close()
 
 
 async def _read(pipe: asyncio.StreamReader, output: bytearray) -> None:

@@ -1,6 +1,8 @@
 """The program that a tap runs for a message, when it is none of the good."""
 
 import asyncio
+import json
+import os
 import time
 
 import pytest
@@ -53,3 +55,16 @@ def test_what_a_program_leaves_running_holds_up_no_message(end, code):
         assert handle(script) == "done"
 
     assert time.monotonic() - began < 7
+
+
+def test_the_message_is_there_before_the_program_starts(monkeypatch):
+    """One that claw's own kill -9 leaves alone reads it all the same."""
+    start, found = asyncio.create_subprocess_exec, []
+
+    async def look_and_start(*argv, stdin, **more):
+        found.append(os.pread(stdin.fileno(), 1 << 20, 0))
+        return await start(*argv, stdin=stdin, **more)
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", look_and_start)
+
+    assert handle("cat >/dev/null", "x" * 300_000) == ""
+    assert json.loads(found[0])["text"] == "x" * 300_000

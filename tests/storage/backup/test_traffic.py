@@ -20,6 +20,7 @@ from claw.testing.prove.scene import Scene
 from claw.testing.prove.stages.telegram import TelegramStage
 
 _A_SECOND = 30
+_UNANSWERED = 60
 _BACKUPS = 3
 # What changes in a row that stays. `attempts` and a state go forward, and a
 # lease passes from hand to hand.
@@ -122,9 +123,12 @@ def run(scene, *words):
 
 
 def post_until(scene, stop):
-    """People who write without a pause."""
+    """People who write without a pause, while no more than `_UNANSWERED`
+    wait: a slow machine would still answer long after them."""
     number = 0
     while not stop.wait(1 / _A_SECOND):
+        if scene.unanswered() >= _UNANSWERED:
+            continue
         number += 1
         scene.post(1001 + number % 6, f"say {number} when the tea is ready")
 
