@@ -84,6 +84,7 @@ class _Scan:
         self._line = self._seen = 0  # the last place, and where its line is
         self._json = JsonReader(text)
         self._absent: set[str] = set()
+        self._begun = (-1, False)  # the last place, and what was found there
         self._budget = 5 * len(text) + 10_000  # characters to look through
 
     def run(self) -> None:
@@ -120,6 +121,11 @@ class _Scan:
     def _has_begun(self, at: int) -> bool:
         """Whether a call of a tool on offer begins here, and has no end. All
         behind it are its arguments: calls in them are not meant."""
+        if self._begun[0] != at:
+            self._begun = (at, self._names_a_tool(at))
+        return self._begun[1]
+
+    def _names_a_tool(self, at: int) -> bool:
         at = _skip(grammar.GAP, self.text, at)
         listed = self.text.startswith("[", at)
         heads = [pattern.match(self.text, at) for pattern in (

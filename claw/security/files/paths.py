@@ -108,14 +108,11 @@ class PathRules(Value):
                and real.is_relative_to(config / TRUST_FOLDER)
                for config in configs):
             return True
-        if self.config_dir is not None and any(
-                each.parent == self.config_dir.parent
-                and each.name.startswith(f"{self.config_dir.name}.before-")
-                for each in (real, *real.parents)):
+        if self.config_dir is not None and _first_part(
+                real, self.config_dir.parent).startswith(
+                    f"{self.config_dir.name}.before-"):
             return True
-        if not real.is_relative_to(self.workspace):
-            return False
-        first = "".join(real.relative_to(self.workspace).parts[:1])
+        first = _first_part(real, self.workspace)
         return (first in OWN_DIRECTORIES
                 or _SNAPSHOT.fullmatch(first) is not None)
 
@@ -163,6 +160,12 @@ def find_linked(config_dir: Path | None) -> list[Path]:
         Path(os.path.realpath(link)) for link in (
             config_dir / name for name in ("config.toml", ".secret_key"))
         if link.is_symlink()]
+
+
+def _first_part(path: Path, folder: Path) -> str:
+    """The name in `folder` under which `path` lies; "" where it does not."""
+    inside = path.is_relative_to(folder)
+    return "".join(path.parts[len(folder.parts):][:1]) if inside else ""
 
 
 def expand(path: str, home: Path) -> Path:
