@@ -2,6 +2,7 @@
 like, files that claw itself comes across, and what people are shown."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from attack_scene import CANARY
@@ -74,13 +75,15 @@ ODD_CALLS = {
 }
 
 
-@pytest.mark.parametrize("name", ODD_CALLS)
+@pytest.mark.each("name", ODD_CALLS)
 def test_an_odd_call_has_no_effect_and_ends(world, name):
     """The model reads why, and the turn goes on to its answer."""
-    printed = world.play("ask", [ODD_CALLS[name], "the end"], ["go"],
-                         session="odd", free=False)
+    session = f"odd{list(ODD_CALLS).index(name)}"
+    call = replace(ODD_CALLS[name], chunk_size=10_000)  # else 140,000 events
+    printed = world.play("ask", [call, "the end"], ["go"], session=session,
+                         free=False)
 
-    assert world.find_effects("session odd") == []
+    assert world.find_effects(f"session {session}") == []
     assert "the end" in printed
     assert CANARY not in printed
 

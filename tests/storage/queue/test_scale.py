@@ -127,7 +127,8 @@ def seconds(call):
 
 
 @pytest.mark.parametrize("conversations", [1, 10_000])
-def test_a_start_with_10_000_waiting_rows_is_quick(kit, conversations):
+def test_a_start_with_10_000_waiting_rows_is_quick(kit, conversations,
+                                                   slowness):
     async def fill():
         queue = kit.open(kit.dead())
         lease = await queue.lease("listen", 30)
@@ -151,4 +152,4 @@ def test_a_start_with_10_000_waiting_rows_is_quick(kit, conversations):
     started = time.process_time()
     asyncio.run(start())
 
-    assert time.process_time() - started < 1
+    assert time.process_time() - started < 1 * slowness()

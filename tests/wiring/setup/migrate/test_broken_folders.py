@@ -40,7 +40,7 @@ def places(user_home):
 @pytest.fixture
 def outside(tmp_path):
     return folders.write(tmp_path / "outside", {
-        "secret.md": "- the door's code is 1234\n",
+        "secret.md": "- the door's code is 12#34\n",
         "SKILL.md": folders.SKILL.format(name="tea")})
 
 
@@ -167,7 +167,7 @@ def test_no_link_is_followed_out_of_the_folder(user_home, places, outside):
     assert done.error is None
     brought = b"".join(path.read_bytes() for path in places.home.rglob("*")
                        if path.is_file())
-    assert b"1234" not in brought
+    assert b"12#34" not in brought
     assert find(done, "skills").count("left") == 1  # with a link inside
     assert any("IDENTITY.md" in note for note in done.notes)
 
@@ -177,7 +177,7 @@ def test_no_link_is_followed_out_of_the_folder(user_home, places, outside):
 def test_a_workspace_that_is_a_link_led_out(user_home, places, outside,
                                             agent, way):
     home = getattr(folders, agent)(user_home / f".{agent}")
-    folders.write(outside, {"SOUL.md": "1234\n", "MEMORY.md": "- 1234\n"})
+    folders.write(outside, {"SOUL.md": "12#34\n", "MEMORY.md": "- 12#34\n"})
     (home / "workspace").rename(home / "old")
     if way == "workspace":
         (home / "workspace").symlink_to(outside)
@@ -194,7 +194,7 @@ def test_a_workspace_that_is_a_link_led_out(user_home, places, outside,
     done = bring(places, home, agent)
 
     assert done.error is None
-    assert b"1234" not in b"".join(
+    assert b"12#34" not in b"".join(
         path.read_bytes() for path in places.home.rglob("*")
         if path.is_file())
     assert not find(done, "files").items
@@ -243,7 +243,7 @@ def test_a_workspace_elsewhere_counts_below_the_users_home_alone(
         path.write_text(text.replace("~/.openclaw/workspace",
                                      json.dumps(str(there))[1:-1]))
         done = bring(places, home, "openclaw")
-        assert not any("1234" in str(item) for part in done.parts
+        assert not any("12#34" in str(item) for part in done.parts
                        for item in part.items)
         assert done.error is None
 
