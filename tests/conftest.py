@@ -120,7 +120,7 @@ def _rows(mark: pytest.Mark) -> list[tuple[Any, ...]]:
             for row in mark.args[1]]
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def slowness() -> Callable[[], float]:
     """How many times as long as on an ordinary core (30 ns a step) a loop
     takes here and now, at least 1: what a bound of CPU seconds is multiplied
