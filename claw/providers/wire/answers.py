@@ -79,8 +79,13 @@ def no_list(title: str) -> UnavailableError:
 def refuse_page(title: str, headers: Mapping[str, str], hint: str) -> None:
     """Raises UnavailableError for an answer that is a web page."""
     if "html" in headers.get("content-type", ""):
-        raise UnavailableError(f"{title} answered with a web page (HTML)",
-                               hint=hint)
+        raise web_page(title, hint)
+
+
+def web_page(title: str, hint: str) -> UnavailableError:
+    """The error for a web page in the place of an answer."""
+    return UnavailableError(f"{title} answered with a web page (HTML)",
+                            hint=hint)
 
 
 def json_object(title: str, text: str) -> Json:
@@ -108,11 +113,17 @@ async def read_text(answer: Exchange) -> str:
     return (await answer.read()).decode("utf-8", "replace")
 
 
-async def read_events(title: str, answer: Exchange) -> AsyncGenerator[Event]:
-    """The events of a stream, as they come."""
+async def read_events(title: str, answer: Exchange,
+                      no_page: str = CORRECT_URL) -> AsyncGenerator[Event]:
+    """The events of a stream, as they come. Raises UnavailableError with
+    the hint `no_page` for a web page, which some servers send as nothing."""
     decoder = Decoder(title)
+    begun = b""
     async with aclosing(answer.chunks()) as chunks:
         async for chunk in chunks:
+            begun = begun or chunk.strip()
+            if begun.startswith(b"<"):
+                raise web_page(title, no_page)
             for event in decoder.feed(chunk):
                 yield event
     for event in decoder.end():

@@ -21,6 +21,7 @@ from claw.providers.wire.answers import (
     read_events,
     read_text,
     refuse_page,
+    web_page,
 )
 from claw.providers.wire.json import Json
 from claw.providers.wire.loop import RequestState, WireProvider, WireRequest
@@ -76,6 +77,8 @@ class EventProvider(WireProvider[S, W, R]):
                 text = await read_text(answer)
         except TimeoutError as error:
             raise self.translate(error) from error
+        if text.lstrip().startswith("<"):
+            raise web_page(self.vendor.title, self.no_page)
         self._take_whole(text, wire, reader)
 
     async def _deltas(self, wire: W, reader: R) -> AsyncGenerator[str]:
@@ -103,8 +106,8 @@ class EventProvider(WireProvider[S, W, R]):
     async def _events(self, answer: Exchange, reader: R
                       ) -> AsyncGenerator[Event]:
         try:
-            async with aclosing(read_events(self.vendor.title,
-                                            answer)) as events:
+            async with aclosing(read_events(
+                    self.vendor.title, answer, self.no_page)) as events:
                 async for event in events:
                     yield event
         except UnavailableError:

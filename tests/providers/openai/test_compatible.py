@@ -285,6 +285,8 @@ def test_a_vendor_that_needs_a_key_says_how_to_set_it(ask):
     (Reply(body="{}"), IncompleteAnswerError, "without a message"),
     (Reply(body="<html>", content_type="text/html"), UnavailableError,
      "web page"),
+    (Reply(body="\n<!doctype html>", content_type="text/plain"),
+     UnavailableError, "web page"),
     (Reply(body='{"error": {"message": "busy", "code": 429}}'),
      RateLimitedError, "busy"),
     (Reply(body='{"error": "odd"}'), UnavailableError, "odd"),

@@ -208,6 +208,20 @@ def test_a_file_of_somebody_else_fails(open_home):
         ("files.owner", f"chown 0 {path}")]
 
 
+@pytest.mark.parametrize(("workspace", "statuses"), [
+    ("user", ["warn"]), (".", ["warn"]), ("user/.claw/workspace", []),
+    ("user/work", [])])
+def test_a_workspace_that_is_the_users_home_is_a_warning(
+        tmp_path, monkeypatch, workspace, statuses):
+    (tmp_path / "user").mkdir()
+    monkeypatch.setenv("HOME", str(tmp_path / "user"))
+    places = locate(None, str(tmp_path / workspace), {
+        "HOME": str(tmp_path / "user")})
+
+    assert [check.status for check in FILES.run(places)
+            if check.id == "files.width"] == statuses
+
+
 # -- settings
 
 

@@ -1,5 +1,6 @@
 """A migration as people and programs read it."""
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -7,6 +8,8 @@ from claw.cli.show.output import join_lines, visible
 from claw.wiring.setup.migrate import Found, Item, Part
 
 _MOST = 25  # lines of one fate; --json has all
+# Settings that stand first, since what is behind the most is not shown.
+_GIVES_RIGHTS = re.compile(r"allowed_users$|^mcp\b|^hooks\b")
 _FATES = {"new": "new", "aside": "beside claw's own", "held": "held back",
           "same": "there already", "left": "left out"}
 _MARKS = {"new": "+", "aside": "±", "held": "!", "left": "-"}
@@ -98,7 +101,8 @@ def _list_items(part: Part) -> Iterator[str]:
             yield f"+ {category}: {number:,}"
         return
     for fate, mark in _MARKS.items():
-        items = [item for item in part.items if item.fate == fate]
+        items = sorted((item for item in part.items if item.fate == fate),
+                       key=lambda item: not _GIVES_RIGHTS.search(item.name))
         for item in items[:_MOST]:
             yield f"{mark} {_spell(part.name, item)}"
             yield from (f"    | {line}" for line in item.lines)

@@ -52,6 +52,17 @@ def check_files(places: Places) -> Iterator[Check]:
                     "owner's alone" if seen else "nothing is kept yet")
 
 
+@FILES.check
+def check_width(places: Places) -> Iterator[Check]:
+    """A workspace that is the user's home, or holds it."""
+    user = Path(os.path.expanduser("~")).resolve()
+    if user.is_relative_to(places.workspace.resolve()):
+        yield Check("files.width", "warn", f"the workspace {places.workspace} "
+                    "holds your whole home: the agent may read and change "
+                    "what lies there, but for autonomy.forbidden_paths",
+                    "take a folder in it: claw -w ~/work, or CLAW_WORKSPACE")
+
+
 def _own_files(places: Places) -> Iterator[tuple[Path, bool]]:
     """What is there, and whether a command could have put a link there."""
     for path in (places.home, places.config_file,

@@ -526,3 +526,38 @@ def test_the_other_agents_api_url_took_the_key_along(places, user_home):
     fates = {item.name: item.fate for part in made.parts
              for item in part.items}
     assert fates["api_url"] == "held"
+
+
+def test_broken_lines_of_a_conversation_are_told(user_home, places):
+    home = folders.nanobot(user_home / ".nanobot")
+    path = home / "sessions/telegram_42.jsonl"
+    path.write_text('{"role": "user", "content": "hal\nnothing\n'
+                    + path.read_text() + '{"role": "assist')
+
+    done = bring(places, home, "nanobot")
+
+    assert [note for note in done.notes if "telegram_42" in note] == [
+        "sessions/telegram_42.jsonl: 2 lines can't be read, and left out"]
+    assert find(done, "sessions").count("new") == 1
+
+
+def test_the_plan_shows_a_command_of_a_job_whole_and_people_first(
+        user_home, places):
+    home = folders.zeroclaw(user_home / ".zeroclaw")
+    config = home / "config.toml"
+    config.write_text(config.read_text() + "".join(
+        f'[model_providers.p{number}]\nbase_url = "http://127.0.0.1:{number}"'
+        f'\napi_key = "k"\n' for number in range(1, 40)) + """
+[[cron.jobs]]
+id = "x"
+schedule = {kind = "every", every_ms = 60000}
+job_type = "shell"
+command = "echo a long and harmless beginning of a line of this job; id > PWN"
+""")
+    planned = plan(look_at("zeroclaw", home), places)
+
+    lines = render(planned.found, planned.parts, planned.notes)
+    assert any("id > PWN" in line for line in lines)
+    settings = next(number for number, line in enumerate(lines)
+                    if line.startswith("settings"))
+    assert "allowed_users" in lines[settings + 1]

@@ -1,6 +1,8 @@
 """Settings of a folder that somebody else wrote: what may come unasked,
 and what waits for a flag."""
 
+import json
+
 import pytest
 
 from claw.config.places import locate
@@ -246,6 +248,20 @@ command = ["sh", "-c", "echo a long and harmless beginning; id > PWN"]
 
     assert any("id > PWN" in item.shown for name, item in items.items()
                if name.startswith("hooks"))
+
+
+def test_the_plan_cut_who_may_command_claw(places, user_home):
+    many = [f"friend-{number}" for number in range(30)]
+
+    items, _ = bring(places, user_home, f"""\
+[channels_config.telegram]
+bot_token = "2:x"
+allowed_users = {json.dumps([*many, "mallory"])}
+""")
+
+    item = items["channels_config.telegram.allowed_users"]
+    assert "mallory" in item.shown
+    assert "with your rights" in item.why
 
 
 @pytest.mark.parametrize("variable", ["OPENAI_API_KEY", "GROQ_API_KEY"])

@@ -17,7 +17,7 @@ from claw.storage.jobs.store import SqliteJobs
 from claw.wiring.setup.migrate import HeldJob, Item, Part
 from claw.wiring.workspace.place_names import jobs_path
 
-_SHOWN = 60
+_SHOWN = 60  # characters of a prompt
 
 
 class _Decided(Value):
@@ -94,8 +94,9 @@ def _key(spec: JobSpec) -> object:
 def _show(spec: JobSpec) -> str:
     when = spec.schedule
     text = " ".join((spec.prompt or spec.command or "").split())
-    return f"{when.expr or when.at or _spell_ms(when.every_ms)}: " + (
-        text if len(text) <= _SHOWN else text[:_SHOWN - 1] + "…")
+    if spec.prompt and len(text) > _SHOWN:  # a command is shown whole
+        text = text[:_SHOWN - 1] + "…"
+    return f"{when.expr or when.at or _spell_ms(when.every_ms)}: {text}"
 
 
 def _spell_ms(millis: int | None) -> str:

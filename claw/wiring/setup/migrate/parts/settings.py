@@ -45,6 +45,7 @@ _LONGEST = 60
 _MASK = "********"
 MOST = 1_000  # settings; a config.toml has at most 1 MiB
 _PEOPLE = "allowed_users"
+_OBEYED = "claw does what they ask, with your rights"
 # A check of wiring/checks/parts.py -> where its settings stand.
 _PARTS = {"providers.built": ("default_provider", "default_model", "api_url",
                               "api_path", "model_providers"),
@@ -177,16 +178,17 @@ def _decide(setting: Setting, tree: Tree, unread: frozenset[Path],
     elif path == SERVERS and isinstance(value, list):
         yield from _decide_servers(value, held, say, loosening=loosening)
     else:
+        obeyed = _OBEYED if path[-1] == _PEOPLE else ""
         why = explain_hold(path, value, None if held is NOTHING else held,
                            is_set=own is not NOTHING)
         if not why or loosening:
-            yield say("new", why if why == KEPT_PLAIN else "")
+            yield say("new", why if why == KEPT_PLAIN else obeyed)
             return
         named = [each for each in value if each != EVERYBODY] \
             if path[-1] == _PEOPLE and own is NOTHING \
             and isinstance(value, list) else []
         if named:
-            yield say("new", "", named)
+            yield say("new", obeyed, named)
             value = [EVERYBODY]
         yield say("held", why, value)
 
@@ -348,6 +350,6 @@ def _show(path: Path, value: Any) -> str:
         except ValueError:
             text = str(shown)
     text = " ".join(text.split())
-    if path == SERVERS or path[0] == "hooks":
-        return text  # whole: the owner's yes is to each argument
+    if path == SERVERS or path[0] == "hooks" or path[-1] == _PEOPLE:
+        return text  # whole: the owner's yes is to each argument or person
     return text if len(text) <= _LONGEST else text[:_LONGEST - 1] + "…"

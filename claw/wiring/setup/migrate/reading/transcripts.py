@@ -7,11 +7,12 @@ read.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 from claw.core.value import Value
+from claw.text.plural import plural
 from claw.wiring.setup.migrate import HeldSession
 from claw.wiring.setup.migrate.agents.common import get
 from claw.wiring.setup.migrate.reading.source import Source
@@ -46,28 +47,43 @@ def read_transcript(held: HeldSession, notes: list[str]) -> list[Line]:
             rows = [] if connection is None else connection.execute(
                 query, (held.id or held.name,)).fetchall()
         if held.form == "openclaw-table":
-            return list(_read_lines((str(row[0]) for row in rows),
-                                    "openclaw"))
+            return list(_read_lines(_parse(
+                [str(row[0]) for row in rows], held.path, notes), "openclaw"))
         return [line for row in rows if (line := _build(*row))]
     data = source.read(held.path, _MOST)
-    return list(_read_lines((data or b"").split(b"\n"), held.form))
+    return list(_read_lines(_parse(
+        (data or b"").split(b"\n"), held.path, notes), held.form))
 
 
-def _read_lines(lines: Iterable[bytes | str], form: str) -> Iterator[Line]:
-    for raw in lines:
+def _parse(lines: Sequence[bytes | str], path: str, notes: list[str]
+           ) -> Iterator[Mapping[str, Any]]:
+    """The objects of lines of JSON; how many lines are none is noted, but
+    for the last one: the end of a file that is being written."""
+    broken = 0
+    for number, raw in enumerate(lines, 1):
         try:
             record = json.loads(raw) if raw.strip() else None
         except (ValueError, RecursionError):
-            continue  # the end of a file that is being written
-        if not isinstance(record, Mapping):
+            broken += number < len(lines)
             continue
+        if isinstance(record, Mapping):
+            yield record
+    note = f"{path}: {plural(broken, 'line')} can't be read, and left out"
+    if broken and note not in notes:
+        notes.append(note)
+
+
+def _read_lines(records: Iterable[Mapping[str, Any]], form: str
+                ) -> Iterator[Line]:
+    for record in records:
         if form == "openclaw":
             if record.get("type") != "message":
                 continue
-            at, record = record.get("timestamp"), record.get("message")
+            at, said = record.get("timestamp"), record.get("message")
         else:
             at = record.get("timestamp") or record.get("created_at")
-        line = _build(get(record, "role"), get(record, "content"), at)
+            said = record
+        line = _build(get(said, "role"), get(said, "content"), at)
         if line is not None:
             yield line
 
