@@ -12,6 +12,7 @@ from claw.core.value import Value, hidden
 
 QUEUE_S = 30.0  # the most that is added for those who wait already
 _GAP_S = 5.0
+_MARGIN = 1.1  # one that comes a little early is refused again
 
 
 class Endpoint(Value):
@@ -40,12 +41,14 @@ class KeyPool:
     def __init__(self, endpoint: Endpoint, clock: Callable[[], float]) -> None:
         self.endpoint = endpoint
         self.count = len(endpoint.providers)
-        self._clock = clock
+        self.clock = clock
         self._made: dict[int, Provider] = {}
         self._current = 0
         self._rest = [0.0] * self.count   # when a key may be used again
         self._slots = [0.0] * self.count  # when the last who waits goes on
         self._gaps = [0.0] * self.count
+        self._began = [0.0] * self.count   # when the first began to wait
+        self._passed = [0.0] * self.count  # when the last let through began
 
     def provider(self, key: int = 0) -> Provider:
         """The provider of a key; making it may raise ClawError."""
@@ -65,7 +68,7 @@ class KeyPool:
 
     def next(self, tried: Collection[int]) -> int | None:
         """The next key that was not tried and need not rest."""
-        now = self._clock()
+        now = self.clock()
         for step in range(self.count):
             key = (self._current + step) % self.count
             if key not in tried and self._rest[key] <= now:
@@ -76,7 +79,7 @@ class KeyPool:
         """A key is over its limit, for so long: the next one is taken. Two
         calls that meet the same limit move on once."""
         if asked_s:
-            self._rest[key] = self._clock() + asked_s
+            self._rest[key] = self.clock() + asked_s
         self.pass_on(key)
 
     def pass_on(self, key: int) -> None:
@@ -84,8 +87,10 @@ class KeyPool:
         if self._current == key:
             self._current = (key + 1) % self.count
 
-    def worked(self, key: int) -> None:
+    def worked(self, key: int, began: float) -> None:
+        """A request that was sent at `began` was let through."""
         self._rest[key] = 0.0
+        self._passed[key] = max(began, self._passed[key])
 
     def soonest(self) -> tuple[int, float | None]:
         """The key that may be used first, and in how many seconds, None
@@ -93,21 +98,25 @@ class KeyPool:
         key = min((((self._current + step) % self.count)
                    for step in range(self.count)),
                   key=lambda number: self._rest[number])
-        left = self._rest[key] - self._clock()
+        left = self._rest[key] - self.clock()
         return key, left if left > 0 else None
 
     def queue(self, key: int, wait_s: float, asked_s: float | None) -> float:
         """Seconds to wait for one that has to wait for `wait_s`: longer
         where others wait for the same key, since a limit lets one through
         at a time. Call `left` afterwards."""
-        now = self._clock()
-        wait = wait_s
+        now = self.clock()
+        wait, passed = wait_s, self._passed[key]
         if asked_s and self._slots[key] > now:
-            self._gaps[key] = max(self._gaps[key], min(asked_s, _GAP_S))
+            gap = asked_s
+            if passed > self._began[key]:  # from that one to the next
+                gap = _MARGIN * (now - passed + asked_s)
+            self._gaps[key] = max(self._gaps[key], min(gap, _GAP_S))
             behind = self._slots[key] - now + self._gaps[key]
             wait = min(max(wait_s, behind), max(wait_s, QUEUE_S))
         elif asked_s:
             self._gaps[key] = min(asked_s, _GAP_S)
+            self._began[key] = now
         self._slots[key] = max(self._slots[key], now + wait)
         return wait
 

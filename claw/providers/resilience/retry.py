@@ -78,13 +78,14 @@ class Try:
         self.pool, self.key = pool, key
         self.model, self.provider = model, provider
         self.done = False
+        self.began = pool.clock()
         self.error: Exception | None = None
         self.failure = Failure("server")
         self._settle: Callable[[bool | None], None] | None = settle
 
     def succeed(self) -> None:
         self.done = True
-        self.pool.worked(self.key)
+        self.pool.worked(self.key, self.began)
         self.settle(True)
 
     def fail(self, error: Exception) -> None:

@@ -1,6 +1,8 @@
 """What happens when something fails."""
 
 import asyncio
+import heapq
+from collections import Counter
 from contextlib import contextmanager
 
 import pytest
@@ -334,8 +336,39 @@ def test_keys_move_on_once_and_forget_what_passed():
     assert keys.soonest() == (2, None)
     keys.limited(2, 7.0)
     assert keys.soonest() == (1, 5.0)
-    keys.worked(0)
+    keys.worked(0, 0.0)
     assert keys.first() == 0
+
+
+@pytest.mark.each("until_next", [n / 20 for n in range(1, 21)])
+def test_a_limit_that_is_nearly_over_was_taken_for_its_whole_time(
+        until_next):
+    """One a second is let through, and six are refused just before: the
+    wait that they are told is that of the first alone."""
+    now = [0.0]
+    keys = KeyPool(Endpoint("a", "", [ScriptedProvider]), lambda: now[0])
+    coming = [(n / 1000, n, 1, None) for n in range(6)]
+    free, next_at, asked, through = 0, until_next, Counter(), []
+    while coming:
+        now[0], who, tries, waited = heapq.heappop(coming)
+        if waited is not None:
+            keys.left(0, *waited)
+        while next_at <= now[0]:
+            free, next_at = free + 1, next_at + 1
+        asked[who] += 1
+        if free:
+            free -= 1
+            keys.worked(0, now[0])
+            through.append(who)
+            continue
+        wait = keys.queue(0, max(next_at - now[0], 0.1 * tries),
+                          next_at - now[0])
+        heapq.heappush(coming, (now[0] + wait + 0.01, who, tries + 1,
+                                (wait, now[0])))
+
+    assert len(through) == 6
+    assert max(asked.values()) <= 3
+    assert now[0] < 8
 
 
 def test_every_key_is_tried_even_without_retries():
