@@ -120,20 +120,6 @@ def _rows(mark: pytest.Mark) -> list[tuple[Any, ...]]:
             for row in mark.args[1]]
 
 
-@pytest.fixture(scope="session")
-def slowness() -> Callable[[], float]:
-    """How many times as long as on an ordinary core (30 ns a step) a loop
-    takes here and now, at least 1: what a bound of CPU seconds is multiplied
-    by, since a loaded or throttled machine is slow at everything."""
-    def measure() -> float:
-        begun = time.process_time()
-        for _ in range(1_000_000):
-            pass
-        return max(1.0, (time.process_time() - begun) / 0.03)
-
-    return measure
-
-
 class Ended:
     """How one command ended."""
 

@@ -69,8 +69,8 @@ def test_ids_are_read_back_and_tell_questions_apart():
 @pytest.mark.parametrize("text", [
     "a:" + " " * 200_000, "@" * 200_000, "q7m3p" * 40_000,
     " " * 200_000 + "\n" * 200_000 + "x"])
-def test_long_hostile_text_is_read_at_once(text, slowness):
+def test_long_hostile_text_is_read_at_once(text):
     began = time.process_time()
     answers.parse_decision(text)
     answers.parse_reply(text)
-    assert time.process_time() - began < 0.5 * slowness()
+    assert time.process_time() - began < 0.5

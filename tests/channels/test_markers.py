@@ -149,14 +149,14 @@ def test_a_marker_taken_away_brings_no_other_to_life():
 @pytest.mark.parametrize("unit", [
     "[IMAGE:", "[IMAGE:x]", "[", "]", "[[IMAGE:x]", "`", "`a", "```\n",
     "`[IMAGE:x]", "\n", "\n ", " ", "[IMAGE:x]\n", "a/", "/a."])
-def test_hostile_text_takes_linear_time(unit, slowness):
+def test_hostile_text_takes_linear_time(unit):
     text = unit * (1_000_000 // len(unit))
     begin = time.process_time()
     parse_markers(text)
     lone_attachment(text)
     without_fetches(text)
 
-    assert time.process_time() - begin < 4 * slowness()
+    assert time.process_time() - begin < 4
 
 
 def test_the_shortest_path_is_a_file():

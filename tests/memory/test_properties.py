@@ -232,14 +232,13 @@ def test_no_question_raises_and_every_answer_is_in_order(crowd, query, limit,
 
 @given(st.sampled_from(FRAGMENTS), st.integers(1, 60_000))
 @settings(usual, max_examples=25)
-def test_a_huge_question_is_answered_in_reasonable_time(crowd, slowness,
-                                                        piece, times):
+def test_a_huge_question_is_answered_in_reasonable_time(crowd, piece, times):
     query = (piece + " tea ") * max(1, min(times, 500_000 // (len(piece) + 5)))
     begun = time.process_time()
 
     crowd.recall(query, 5)
 
-    assert time.process_time() - begun < 10 * slowness()
+    assert time.process_time() - begun < 10
 
 
 @given(st.text(st.characters(exclude_categories=()), max_size=30))

@@ -184,22 +184,22 @@ def test_waits_nobody_tuned_for_are_read(row):
 @pytest.mark.parametrize(("value", "expected"), [
     ("9" * 1_000_000, None), ("5" + " " * 1_000_000, 5.0),
     ("1" + "0" * 400, None)])
-def test_a_huge_header_costs_nothing(value, expected, slowness):
+def test_a_huge_header_costs_nothing(value, expected):
     began = process_time()
 
     assert asked_wait({"retry-after": value}) == expected
-    assert process_time() - began < 0.2 * slowness()
+    assert process_time() - began < 0.2
 
 
 @pytest.mark.parametrize("body", [
     "x" * 1_000_000, "retry after " * 80_000, "{" * 1_000_000,
     "[" * 100_000, '{"retry_after": 1' + "0" * 5000 + "}",
     "30 " * 300_000, "9" * 1_000_000])
-def test_a_huge_body_costs_nothing(body, slowness):
+def test_a_huge_body_costs_nothing(body):
     began = process_time()
 
     assert asked_wait({}, body) is None
-    assert process_time() - began < 0.5 * slowness()
+    assert process_time() - began < 0.5
 
 
 def test_seconds_before_now_are_no_wait():

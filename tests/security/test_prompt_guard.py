@@ -84,18 +84,18 @@ def test_scores_are_those_of_the_reference():
     "ignore " * 40_000, "send all " * 30_000, "if you are the ai " * 20_000,
     "a" * 1_000_000, "you are now " * 40_000, "\"role\" } , { " * 30_000,
     "ignore disregard user prompt tool key memory without mode " * 9_000])
-def test_no_text_takes_long(text, slowness):
+def test_no_text_takes_long(text):
     began = time.process_time()
     GUARD.judge(text)
 
-    assert time.process_time() - began < 3 * slowness()
+    assert time.process_time() - began < 3
 
 
 @pytest.mark.parametrize("marks", ["\u0f73\u0f71", "a\u0301\u0327",
                                    "\u0301\u0327"])
-def test_marks_in_a_row_do_not_hold_it_up_for_a_minute(marks, slowness):
+def test_marks_in_a_row_do_not_hold_it_up_for_a_minute(marks):
     start = time.process_time()
 
     GUARD.judge("a" + marks * (200_000 // len(marks)))
 
-    assert time.process_time() - start < 5 * slowness()
+    assert time.process_time() - start < 5

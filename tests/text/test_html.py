@@ -71,14 +71,14 @@ def test_reading_stops_when_there_is_enough():
     "<b>", "<b></i>", "<p>", "<p hidden>", "&", "&#", "&#1", "<a b ",
     "<p style='opacity:0", "<p style=\"x:" + " " * 50, "<![CDATA[",
 ])
-def test_a_page_made_to_be_slow_is_not(unit, slowness):
+def test_a_page_made_to_be_slow_is_not(unit):
     """256 KiB of it: seconds of a thread at most, not minutes."""
     page = (unit * (256 * 1024 // len(unit) + 1))[:256 * 1024]
     began = time.process_time()
     title_and_text(page, 10**9)
     title_and_text("<p " + page + ">x", 10**9)
 
-    assert time.process_time() - began < 4 * slowness()
+    assert time.process_time() - began < 4
 
 
 @given(st.text(alphabet="<>/!-=\"' abpst&#;x한", max_size=80))

@@ -65,8 +65,8 @@ def test_links_come_as_they_are_written():
     "<div class=nav>", "<a href=x>y", "<p>", "<li>", "<form><p>x", "<",
     "<div id='", "</div>", "<main><nav>x", "x<br>", "<ul><li><a href=a>b</a>",
     '<div class="a-a-a-a-a-a-a-a-a-a-a-a">'])
-def test_a_hostile_page_is_read_in_time(unit, slowness):
+def test_a_hostile_page_is_read_in_time(unit):
     page = unit * (500_000 // len(unit))
     start = time.process_time()
     read_article(page)
-    assert time.process_time() - start < 10 * slowness()
+    assert time.process_time() - start < 10

@@ -107,12 +107,12 @@ def test_words_that_weigh_little_are_written_as_questions_hold_them():
     assert [word for word in spaced if tokens(word) != [word]] == []
 
 
-def test_a_text_of_marks_took_the_square_of_its_length(slowness):
+def test_a_text_of_marks_took_the_square_of_its_length():
     marks = "e\u0301\u0316" * 100_000
     begun = time.process_time()
     found = words(f"caf{marks} drinks tea")
 
-    assert time.process_time() - begun < 5 * slowness()
+    assert time.process_time() - begun < 5
     assert found[-2:] == ["drinks", "tea"]
 
 

@@ -116,7 +116,7 @@ async def read_text(answer: Exchange) -> str:
 async def read_events(title: str, answer: Exchange,
                       no_page: str = CORRECT_URL) -> AsyncGenerator[Event]:
     """The events of a stream, as they come. Raises UnavailableError with
-    the hint `no_page` for a web page, which some servers send as nothing."""
+    the hint `no_page` for a web page whose headers do not say so."""
     decoder = Decoder(title)
     begun = b""
     async with aclosing(answer.chunks()) as chunks:

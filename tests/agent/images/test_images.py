@@ -198,14 +198,14 @@ def test_what_is_no_plain_file_is_no_image_and_nothing_waits(room, kind):
     assert shown.endswith("]")
 
 
-def test_two_gigabytes_are_refused_unread(room, slowness):
+def test_two_gigabytes_are_refused_unread(room):
     path = room.send("telegram_7_1_p.png")
     with open(path, "r+b") as file:
         file.truncate(2 << 30)
     started = time.process_time()
 
     assert "too large" in room.show(f"[IMAGE:{path}]")[0]
-    assert time.process_time() - started < 1 * slowness()
+    assert time.process_time() - started < 1
 
 
 @pytest.mark.parametrize(("size", "shown"), [(1 << 20, True),
@@ -269,13 +269,13 @@ def test_a_marker_in_a_marker_shows_at_most_the_inner_one(room):
         == [f"[IMAGE:[IMAGE:{url_of(PNG)}"]
 
 
-def test_a_megabyte_of_marks_takes_no_time(slowness):
+def test_a_megabyte_of_marks_takes_no_time():
     started = time.process_time()
     for text in ("[IMAGE:" * 150_000, "[IMAGE:[x]" * 100_000,
                  "[IMAGE:data:image/png;base64,AAAA" * 30_000,
                  "[IMAGE:" + "[a" * 500_000, "[IMAGE:x" * 130_000 + "]"):
         list(find_images(text))
-    assert time.process_time() - started < 2 * slowness()
+    assert time.process_time() - started < 2
 
 
 # --- data

@@ -218,10 +218,10 @@ def test_a_call_never_shows(before, after):
     f"```\n{CALL}\n```\n", "[1,\n", "[" * 900 + "1," * 90_000, "[" + "1" * 99,
     "[\n" * 900 + "1,\n" * 90_000, '["', '{"a": "',
     '{"a": 1}\n', "[{\n", '{"a":[\n' * 300 + "1,\n" * 90_000])
-def test_hostile_text_takes_linear_time(unit, slowness):
+def test_hostile_text_takes_linear_time(unit):
     many = unit * max(1, 400_000 // len(unit))
     for text in ("<tool_call>" + many, many):
         begin = time.process_time()
         sanitise_reply(text, TOOLS)
 
-        assert time.process_time() - begin < 1.5 * slowness()
+        assert time.process_time() - begin < 1.5

@@ -301,13 +301,13 @@ def test_a_blank_plain_text_does_not_hide_the_page_beside_it(post, mail):
     "Original Message" + " " * 90_000 + "x",
     "Forwarded message" + " " * 90_000 + "x",
     "wrote " * 40 + " " * 90_000 + "x"])
-def test_a_line_of_blanks_takes_no_minutes(text, slowness):
+def test_a_line_of_blanks_takes_no_minutes(text):
     began = time.process_time()
 
     assert read_plain(text).own == text
     find_command(text)
 
-    assert time.process_time() - began < 1 * slowness()
+    assert time.process_time() - began < 1
 
 
 def test_a_deep_nesting_is_read_to_its_bound():

@@ -66,13 +66,13 @@ def test_a_header_proves_a_domain(header, domain, good):
     assert judge_sender([header], domain).is_good is good
 
 
-def test_what_a_stranger_writes_is_read_in_one_walk(slowness):
+def test_what_a_stranger_writes_is_read_in_one_walk():
     started = time.process_time()
 
     judge_sender(["x; " + "(\\" * 10_000] * 3, "a.org", "mx.example")
     read_html(" " * 200_000)
 
-    assert time.process_time() - started < 3.0 * slowness()
+    assert time.process_time() - started < 3.0
 
 
 def test_only_the_topmost_header_counts():

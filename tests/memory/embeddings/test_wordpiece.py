@@ -69,12 +69,12 @@ def test_a_long_text_is_cut_with_its_end_mark_kept():
 @pytest.mark.parametrize("text", [
     "hello " * 2_000_000, "我" * 5_000_000, "x" * 10_000_000,
     "\u0301" * 3_000_000], ids=["words", "ideographs", "letters", "marks"])
-def test_only_the_beginning_of_a_huge_text_is_read(text, slowness):
+def test_only_the_beginning_of_a_huge_text_is_read(text):
     begun = time.process_time()
     found = token_ids(text, VOCABULARY)
 
     assert len(found) <= 256
-    assert time.process_time() - begun < 0.2 * slowness()
+    assert time.process_time() - begun < 0.2
 
 
 @given(st.text())

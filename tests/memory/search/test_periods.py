@@ -147,9 +147,9 @@ def test_a_date_in_long_s_is_none_and_no_fault(query):
     assert read_periods(query) == []
 
 
-def test_a_pasted_log_full_of_dates_does_not_hold_a_question_up(slowness):
+def test_a_pasted_log_full_of_dates_does_not_hold_a_question_up():
     began = time.process_time()
     periods = read_periods("what was in march " + "in march " * 20_000)
 
     assert 0 < len(periods) <= 16
-    assert time.process_time() - began < 2 * slowness()
+    assert time.process_time() - began < 2

@@ -118,9 +118,9 @@ def test_a_root_that_holds_claws_home_leaves_it_closed(real, own):
     assert rules.reaches(Path(real)) is not own
 
 
-def test_a_path_of_a_million_characters_held_claw_for_minutes(slowness):
+def test_a_path_of_a_million_characters_held_claw_for_minutes():
     """Each of its parents was built, one after the other."""
     start = time.process_time()
 
     assert not rules().allows("a/" * 400_000)
-    assert time.process_time() - start < 1 * slowness()
+    assert time.process_time() - start < 1

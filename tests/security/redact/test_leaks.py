@@ -260,9 +260,9 @@ def test_own_secrets_never_pass(secret, before, after):
     "awssecret", "eyJ", "-----BEGIN PRIVATE KEY-----", "sk-", "redis://a:",
     "AAAA\n", "A" * 70 + "\n", "/", "base64,", "1", "12345:", "=", "\n",
     "http://u:p", 'password="', "A1bC9dE3" * 3 + " ", "漢", "{", "\ud800"])
-def test_hostile_text_takes_linear_time(unit, slowness):
+def test_hostile_text_takes_linear_time(unit):
     text = unit * (500_000 // len(unit))
     begin = time.process_time()
     guard(text, ["some-secret-of-ours"])
 
-    assert time.process_time() - begin < 2 * slowness()
+    assert time.process_time() - begin < 2

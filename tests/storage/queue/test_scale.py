@@ -3,6 +3,7 @@ up by index, and a start with much work waiting is quick."""
 
 import asyncio
 import contextlib
+import gc
 import time
 from pathlib import Path
 
@@ -127,8 +128,7 @@ def seconds(call):
 
 
 @pytest.mark.parametrize("conversations", [1, 10_000])
-def test_a_start_with_10_000_waiting_rows_is_quick(kit, conversations,
-                                                   slowness):
+def test_a_start_with_10_000_waiting_rows_is_quick(kit, conversations):
     async def fill():
         queue = kit.open(kit.dead())
         lease = await queue.lease("listen", 30)
@@ -149,7 +149,8 @@ def test_a_start_with_10_000_waiting_rows_is_quick(kit, conversations,
         assert await kit.due(queue, limit=10)
 
     asyncio.run(fill())
+    gc.collect()  # or what other tests left is looked through in between
     started = time.process_time()
     asyncio.run(start())
 
-    assert time.process_time() - started < 1 * slowness()
+    assert time.process_time() - started < 1

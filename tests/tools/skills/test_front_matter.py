@@ -49,10 +49,10 @@ def test_what_is_no_front_matter_is_refused(text):
         split_front_matter(text)
 
 
-def test_a_line_of_blanks_does_not_hold_up_the_list_for_minutes(slowness):
+def test_a_line_of_blanks_does_not_hold_up_the_list_for_minutes():
     start = time.process_time()
 
     found = parse_front_matter(["key: a" + " " * 300_000 + "b"])
 
     assert found["key"].endswith("b")
-    assert time.process_time() - start < 2 * slowness()
+    assert time.process_time() - start < 2

@@ -77,11 +77,11 @@ def test_a_skill_named_like_a_tool_is_refused():
 @pytest.mark.parametrize("text", [
     "curl " * 100_000, "[" * 500_000, "<!--" * 120_000, "[a](" * 120_000,
     "curl -x \\\n" * 50_000, "rm -rf " * 70_000, "nc " * 170_000])
-def test_a_text_made_to_be_slow_is_scanned_in_time(text, slowness):
+def test_a_text_made_to_be_slow_is_scanned_in_time(text):
     started = time.process_time()
     scan({"SKILL.md": text.encode()})
 
-    assert time.process_time() - started < 5 * slowness()
+    assert time.process_time() - started < 5
 
 
 def test_an_excerpt_shows_what_would_not_be_seen():

@@ -198,10 +198,10 @@ def test_a_silent_engine_ends_in_time(web, monkeypatch):
     "<a " * 300_000,
     '<a class="result__a" href="http://a.b/">t</a>'
     + '<a class="result__snippet">' * 40_000])
-def test_a_hostile_page_is_read_in_time(page, slowness):
+def test_a_hostile_page_is_read_in_time(page):
     start = time.process_time()
     try:
         engines.read_duckduckgo(page)
     except ValueError:
         pass
-    assert time.process_time() - start < 5 * slowness()
+    assert time.process_time() - start < 5

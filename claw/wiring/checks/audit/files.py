@@ -55,8 +55,8 @@ def check_files(places: Places) -> Iterator[Check]:
 @FILES.check
 def check_width(places: Places) -> Iterator[Check]:
     """A workspace that is the user's home, or holds it."""
-    user = Path(os.path.expanduser("~")).resolve()
-    if user.is_relative_to(places.workspace.resolve()):
+    user = Path(os.path.realpath(os.path.expanduser("~")))
+    if user.is_relative_to(os.path.realpath(places.workspace)):
         yield Check("files.width", "warn", f"the workspace {places.workspace} "
                     "holds your whole home: the agent may read and change "
                     "what lies there, but for autonomy.forbidden_paths",
