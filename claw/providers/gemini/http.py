@@ -124,7 +124,8 @@ class GeminiHttp:
                                              wire.model):
                     yield data
                 return
-            async with aclosing(read_events(self.title, answer)) as events:
+            async with aclosing(read_events(
+                    self.title, answer, _NO_PAGE)) as events:
                 async for event in events:
                     if event.data.strip() not in ("", "[DONE]"):
                         yield self._parse(event.data, wire.model)

@@ -58,7 +58,7 @@ from claw.providers.wire.answers import (
     cut_off,
     json_object,
     no_list,
-    refuse_page,
+    web_page,
 )
 from claw.providers.wire.json import Json, objects_in, string_at
 from claw.providers.wire.loop import RequestState, WireProvider, WireRequest
@@ -212,8 +212,7 @@ class OllamaProvider(WireProvider[OllamaState, WireRequest, Reader]):
     def _parse(self, text: str) -> Json:
         """A JSON object that is no error."""
         if text.lstrip()[:1] == "<":
-            refuse_page(self.vendor.title, {"content-type": "text/html"},
-                        CORRECT_URL)
+            raise web_page(self.vendor.title, CORRECT_URL)
         data = json_object(self.vendor.title, text)
         if data.get("error"):
             status = data.get("status_code")

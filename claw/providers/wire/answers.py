@@ -113,8 +113,8 @@ async def read_text(answer: Exchange) -> str:
     return (await answer.read()).decode("utf-8", "replace")
 
 
-async def read_events(title: str, answer: Exchange,
-                      no_page: str = CORRECT_URL) -> AsyncGenerator[Event]:
+async def read_events(title: str, answer: Exchange, no_page: str
+                      ) -> AsyncGenerator[Event]:
     """The events of a stream, as they come. Raises UnavailableError with
     the hint `no_page` for a web page whose headers do not say so."""
     decoder = Decoder(title)
